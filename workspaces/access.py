@@ -33,9 +33,9 @@ from workspaces.models import ApiToken, Capability, Membership, Right, User, Wor
 # The columns of ``sql.MEMBERSHIP``, named and ordered as in the models.
 MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
 WORKSPACE: Final = (
-    *("id", "name", "slug", "is_demo", "created_by_id", "created_at", "former_slugs"),
-    *("document_language", "editors_invite", "editors_delete", "viewers_export", "purge_at"),
-    *("source_id", "audience", "is_current"),
+    *("id", "name", "slug", "is_demo", "created_by_id", "created_at"),
+    *("source_id", "audience", "is_current", "former_slugs", "document_language"),
+    *("editors_invite", "editors_delete", "viewers_export", "purge_at"),
 )
 
 

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.db import models
 
 from kb_project import passwords
-from kb_project.errors import RefusedError
+from kb_project.errors import RefusedError, UnavailableError
 from workspaces import access, secrets
 from workspaces.models import User, Workspace
 from workspaces.models.people import TenantModel
@@ -19,6 +20,8 @@ from workspaces.models.people import TenantModel
 logger = logging.getLogger(__name__)
 
 SUFFIX: Final = "sealed_key"
+# The fields of allauth's data that its adapter seals.
+FACTOR_SECRETS: Final = frozenset({"secret", "seed"})
 RENEWED, PRESENT, UNREADABLE = "sealed_again", "present", "unreadable"
 
 
@@ -59,6 +62,27 @@ def reseal_passwords() -> Counter[str]:
             User.objects.filter(pk=pk, password=held).update(password=renewed)
         found[_outcome(held, renewed)] += 1
     return found
+
+
+def reseal_factors() -> Counter[str]:
+    """Seal the secrets of authenticator apps and of recovery codes again."""
+    found: Counter[str] = Counter()
+    for factor in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).order_by("pk"):
+        for name in FACTOR_SECRETS & factor.data.keys():
+            found[_reseal_factor(factor, name)] += 1
+    return found
+
+
+def _reseal_factor(factor: Authenticator, name: str) -> str:
+    try:
+        renewed = secrets.resealed_factor(factor.data[name])
+    except UnavailableError:
+        return UNREADABLE
+    if renewed is None:
+        return PRESENT
+    factor.data[name] = renewed
+    factor.save(update_fields=["data"])
+    return RENEWED
 
 
 def _reseal(row: Any, column: str) -> str:

@@ -77,6 +77,18 @@ def unseal_factor(sealed: str) -> str:
         ) from None
 
 
+def resealed_factor(sealed: str) -> str | None:
+    """Return the factor's secret sealed under the present ``SECRET_KEY``; None if it is already.
+
+    Raises UnavailableError if neither that nor a former one opens it.
+    """
+    try:
+        MultiFernet(_fernets(_FACTOR_PURPOSE)[:1]).decrypt(sealed.encode())
+    except InvalidToken:
+        return seal_factor(unseal_factor(sealed))
+    return None
+
+
 def hint(key: str) -> str:
     """Return the end of a key, for recognising it.
 

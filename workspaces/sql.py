@@ -27,9 +27,9 @@ READ_SCOPE: Final[LiteralString] = (
 # The user's membership in the current workspace. Hand-written, since every request runs it.
 MEMBERSHIP: Final[LiteralString] = """
 SELECT m.id, m.workspace_id, m.user_id, m.role, m.capabilities, m.created_at,
-       w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at, w.former_slugs,
-       w.document_language, w.editors_invite, w.editors_delete, w.viewers_export, w.purge_at,
-       w.source_id, w.audience, w.is_current,
+       w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at,
+       w.source_id, w.audience, w.is_current, w.former_slugs, w.document_language,
+       w.editors_invite, w.editors_delete, w.viewers_export, w.purge_at,
        EXISTS (SELECT FROM ingestion_collection
                 WHERE workspace_id = %(workspace)s AND is_restricted)
   FROM workspaces_membership AS m

@@ -13,7 +13,11 @@ from django.urls import URLResolver, get_resolver, reverse
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 CATCH_ALL: Final = "^.*$"
 """The API's answer to an address that does not exist. It has no name; nor have some redirects of
-Django's admin."""
+Django's admin and of allauth."""
+REDIRECTS: Final = frozenset(
+    f"social/{old}" for old in ("login/cancelled/", "login/error/", "signup/", "connections/")
+)
+"""Former addresses of allauth's pages."""
 
 
 @dataclass(frozen=True)
@@ -60,5 +64,6 @@ def _below(prefix: str, resolver: URLResolver, outer: frozenset[str]) -> Iterato
         elif entry.name:
             yield Address(f"{prefix}{entry.name}", parts, entry.callback)
         else:
-            is_known = str(entry.pattern) == CATCH_ALL or prefix == "admin:"
+            pattern = str(entry.pattern)
+            is_known = pattern in {CATCH_ALL, *REDIRECTS} or prefix == "admin:"
             assert is_known, f"the address {entry.pattern} below '{prefix}' has no name"

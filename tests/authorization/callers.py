@@ -45,10 +45,7 @@ class Caller:
     def client(self, people: Mapping[str, object], secrets: Mapping[str, str]) -> Client:
         client = Client(raise_request_exception=False, headers=self.headers(secrets))
         if self.person:
-            client.force_login(
-                people[self.person],  # type: ignore[arg-type]  # a user
-                backend="django.contrib.auth.backends.ModelBackend",
-            )
+            client.force_login(people[self.person])  # type: ignore[arg-type]  # a user
         return client
 
 

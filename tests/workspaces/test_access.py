@@ -28,7 +28,8 @@ GATES: dict[Capability, Gate] = {
 
 
 def scope() -> tuple[str, str]:
-    [(workspace_id, user_id)] = run_sql(sql.READ_SCOPE)
+    [(workspace_id, user_id, hidden)] = run_sql(sql.READ_SCOPE)
+    assert hidden == ""
     return workspace_id, user_id
 
 
@@ -259,6 +260,7 @@ def test_within_another_workspace_sets_it_and_puts_the_one_before_back():
 
 def test_the_gate_looks_with_two_statements_and_gives_workspace_and_membership():
     cast = rows.make_cast()
+    access.workspace_for_reading(user=cast.alice, workspace_id=cast.workspace.pk)
 
     with CaptureQueriesContext(connection) as asked:
         found = access.workspace_for_reading(user=cast.bob, workspace_id=cast.workspace.pk)

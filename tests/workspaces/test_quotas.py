@@ -140,7 +140,7 @@ def test_the_api_and_the_page_say_what_was_kept(cast: rows.Cast, settings: Any):
     settings.MAX_DOCUMENTS = 1
     upload(cast.workspace, b"a")
     browser = Client()
-    browser.force_login(cast.alice, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.alice)
 
     by_api = client(cast.alice).post(
         address(cast.workspace, "documents/"),
@@ -230,7 +230,7 @@ def test_the_api_and_the_page_say_when_to_ask_again(cast: rows.Cast, settings: A
     settings.MAX_QUESTIONS_OF_PERSON = 1
     ask(cast.workspace, cast.bob)
     browser = Client()
-    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.bob)
 
     by_api = client(cast.bob).post(address(cast.workspace, "questions/"), {"question": "Who?"})
     by_page = browser.post(
@@ -292,7 +292,7 @@ def test_the_usage_page_and_the_api_show_what_is_used(cast: rows.Cast, settings:
     upload(cast.workspace, b"x" * 2048)
     ask(cast.workspace, cast.bob)
     browser = Client()
-    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.bob)
 
     page = browser.get(reverse("workspaces:usage", args=[cast.workspace.slug])).content.decode()
     found = client(cast.bob).get(address(cast.workspace, "usage/")).json()["quotas"]

@@ -34,7 +34,7 @@ def rates(settings: Any) -> dict[str, int]:
 
 def browser(user: User) -> Client:
     made = Client()
-    made.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    made.force_login(user)
     return made
 
 

@@ -7,6 +7,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.management import call_command
 from pytest_django import Settings
 
@@ -14,7 +15,7 @@ from kb_project.passwords import opened
 from tests import rows
 from workspaces import access, resealing
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, User, Workspace
-from workspaces.secrets import seal, unseal
+from workspaces.secrets import seal, seal_factor, unseal, unseal_factor
 
 pytestmark = pytest.mark.django_db
 
@@ -113,3 +114,20 @@ def test_what_no_secret_opens_is_counted_and_kept(workspaces: list[Workspace], s
     assert "cannot be opened in: harbour" in out.getvalue()
     with access.in_workspace(workspaces[0].pk):
         assert ModelSettings.objects.in_workspace(workspaces[0]).get().sealed_key
+
+
+def test_second_factors_are_sealed_again_too(workspaces: list[Workspace], settings: Settings):
+    user = User.objects.get()
+    kinds = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
+    for kind, name in kinds.items():
+        data = {name: seal_factor(f"the {name}"), "used_mask": 0}
+        Authenticator.objects.create(user=user, type=kind, data=data)
+    rotate(settings)
+
+    assert resealkeys()["factors"] == counts(2)
+    assert resealkeys()["factors"] == counts(0, 2)
+
+    settings.SECRET_KEY_FALLBACKS = []
+    for factor in Authenticator.objects.all():
+        name = kinds[Authenticator.Type(factor.type)]
+        assert unseal_factor(factor.data[name]) == f"the {name}"

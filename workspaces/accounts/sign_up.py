@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
-from workspaces import people
+from workspaces.models import Invitation
+from workspaces.people import invitations
 
 OPEN: Final = "open"
 INVITATION: Final = "invitation"
 DOMAIN: Final = "domain"
 WAYS: Final = (OPEN, INVITATION, DOMAIN)
-INVITED_BY: Final = "invitation"
-"""The session's key for an invitation: its workspace's id and its token."""
 
 
 def is_open(request: HttpRequest) -> bool:
@@ -38,16 +36,12 @@ def is_invited(request: HttpRequest, email: str) -> bool:
     return bool(invited) and invited.lower() == email.lower()
 
 
-def invitation_of(request: HttpRequest) -> Any:
+def invitation_of(request: HttpRequest) -> Invitation | None:
     """Return the visitor's open invitation, from the session or from where they go next."""
-    workspace_id, token = request.session.get(INVITED_BY) or _in_next(request)
-    if not token:
-        return None
-    try:
-        invitations = import_module(".invitations", people.__name__)
-    except ModuleNotFoundError:
-        return None
-    return invitations.open_invitation(workspace_id, token)
+    if opened := invitations.invitation_in(request.session):
+        return opened
+    workspace_id, token = _in_next(request)
+    return invitations.open_invitation(workspace_id, token) if token else None
 
 
 def _in_next(request: HttpRequest) -> tuple[str, str]:
@@ -57,4 +51,4 @@ def _in_next(request: HttpRequest) -> tuple[str, str]:
         found = resolve(address.partition("?")[0]).kwargs
     except Resolver404:
         return "", ""
-    return str(found.get("workspace_id", "")), str(found.get("token", ""))
+    return str(found.get("space_id", "")), str(found.get("token", ""))

@@ -13,24 +13,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.conf import settings
-from django.contrib.auth import authenticate
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from kb_project.errors import KBError, LimitError, SignInError
-from kb_project.http.addresses import client_network
 from kb_project.http.api_requests import CHALLENGE
-from workspaces import limits
-from workspaces.limits import Rate
+from workspaces.accounts import sign_in
 from workspaces.models import User
 from workspaces.tokens import verification
 
 BEARER: Final = "bearer"
 BASIC: Final = "basic"
-# Wrong passwords: for an account from an address, and from an address for all accounts.
-RATE_OF_ACCOUNT: Final = Rate(8, 300)
-RATE_OF_ADDRESS: Final = Rate(40, 300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +66,11 @@ def _user_with_password(request: HttpRequest, credentials: str) -> User:
             next_step=verification.HOW_TO_GET_ONE,
         )
     email, password = _decoded(credentials)
-    network = client_network(request)
-    of_account, of_address = f"password {network} {email}", f"passwords {network}"
-    # Counted before it is judged, so that no more are judged at once; forgotten if it is right.
-    # All of an address are counted only if wrong: a program's right ones must not use them up.
-    before = limits.allowance(of_address, RATE_OF_ADDRESS)
-    allowed = limits.take(of_account, RATE_OF_ACCOUNT) if before.is_allowed else before
-    if not allowed.is_allowed:
-        raise LimitError(
-            "Too many attempts with a wrong password.", retry_after=allowed.retry_after
-        )
-    user = authenticate(request, email=email, password=password)
-    if not isinstance(user, User) or not user.is_active:
-        limits.take(of_address, RATE_OF_ADDRESS)
+    user, tried = sign_in.by_password(email=email, password=password, request=request)
+    if not tried.is_allowed:
+        raise LimitError("Too many attempts with a wrong password.", retry_after=tried.retry_after)
+    if user is None:
         raise SignInError("The address or the password is wrong.", code="authentication_failed")
-    limits.forget(of_account)
     return user
 
 

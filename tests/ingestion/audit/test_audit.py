@@ -70,7 +70,7 @@ def edited(
 
 def signed_in(user: Any) -> Client:
     client = Client()
-    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(user)
     return client
 
 

@@ -325,7 +325,7 @@ def test_who_hangs_up_may_follow_another(cast, settings):
     settings.STREAMS_A_PERSON, settings.ALLOWED_HOSTS = 2, ["localhost"]
     answer = queue(cast)
     browser = Client()
-    browser.force_login(cast.bob, backend="django.contrib.auth.backends.ModelBackend")
+    browser.force_login(cast.bob)
     cookie = f"Cookie: sessionid={browser.cookies['sessionid'].value}"
 
     def status(client):

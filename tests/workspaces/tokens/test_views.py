@@ -24,7 +24,7 @@ def cast() -> rows.Cast:
 
 def browser(user: User) -> Client:
     made = Client()
-    made.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    made.force_login(user)
     return made
 
 

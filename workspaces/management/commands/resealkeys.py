@@ -34,14 +34,21 @@ class Command(DataCommand):
             if found[UNREADABLE]:
                 unreadable.append(workspace.slug)
         passwords = resealing.reseal_passwords()
-        answer = {"keys": _counts(keys), "passwords": _counts(passwords), "unreadable": unreadable}
+        factors = resealing.reseal_factors()
+        answer = {
+            "keys": _counts(keys),
+            "passwords": _counts(passwords),
+            "factors": _counts(factors),
+            "unreadable": unreadable,
+        }
         lines = [
             _line("keys", keys, "enter them again on the page Models"),
             _line("passwords", passwords, "these people must reset theirs"),
+            _line("second factors", factors, "these people must set up theirs again"),
             *(f"cannot be opened in: {slug}" for slug in unreadable),
         ]
         self.stdout.write(json.dumps(answer) if options["json"] else "\n".join(lines))
-        if keys[UNREADABLE] or passwords[UNREADABLE]:
+        if keys[UNREADABLE] or passwords[UNREADABLE] or factors[UNREADABLE]:
             sys.exit(1)
 
 
