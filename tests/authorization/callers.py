@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from django.test import Client
 
@@ -22,13 +22,13 @@ OWNER = ADMIN | {Need.OWN}
 class Caller:
     """Someone who calls, with what they may. ``person`` is a name in world.py; '' signs no one in.
 
-    A program sends ``headers`` and no cookie: pages do not know it, so it may nothing there.
+    A program sends a ``token`` of world.py and no cookie: pages do not know it.
     """
 
     name: str
     may: frozenset[Need]
     person: str = ""
-    headers: Callable[[Mapping[str, str]], dict[str, str]] = field(default=lambda _: {})
+    token: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -42,21 +42,25 @@ class Caller:
     def is_program(self) -> bool:
         return not self.person and self.is_known
 
+    @property
+    def is_program_refused(self) -> bool:
+        """Whether it sends a token that signs no one in."""
+        return bool(self.token) and not self.is_known
+
     def client(self, people: Mapping[str, object], secrets: Mapping[str, str]) -> Client:
-        client = Client(raise_request_exception=False, headers=self.headers(secrets))
+        headers = {"Authorization": f"Bearer {secrets[self.token]}"} if self.token else {}
+        client = Client(raise_request_exception=False, headers=headers)
         if self.person:
             client.force_login(people[self.person])  # type: ignore[arg-type]  # a user
         return client
 
 
-def bearer(name: str) -> Callable[[Mapping[str, str]], dict[str, str]]:
-    """The headers of a token that world.py made under this name."""
-    return lambda secrets: {"Authorization": f"Bearer {secrets[name]}"}
-
-
 CALLERS = [
     Caller("anonymous", OPEN),
-    Caller("unknown_token", OPEN, headers=bearer("unknown")),
+    Caller("unknown_token", OPEN, token="unknown"),
+    Caller("expired_token", OPEN, token="expired"),
+    Caller("read_only_token", VIEWER, token="read_only"),
+    Caller("admin_token", ADMIN, token="admin"),
     Caller("stranger", SIGNED_IN, "stranger"),
     Caller("removed_member", SIGNED_IN, "removed"),
     Caller("viewer", VIEWER, "viewer"),
@@ -74,11 +78,20 @@ def expected(caller: Caller, op: Op) -> str | int:
     """What the caller gets: a status, ``ALLOWED`` or ``SIGN_IN``."""
     is_known = caller.is_known and (op.is_api or not caller.is_program)
     if op.needs == Need.NOTHING:
-        return ALLOWED
+        is_refused = op.is_api and caller.is_program_refused
+        return 401 if is_refused else ALLOWED
     if op.needs == Need.STAFF:
         return SIGN_IN
     if not is_known:
         return 401 if op.is_api else SIGN_IN
+    if op.needs == Need.STAFF:
+        return 403
     if op.is_in_workspace and not caller.is_member:
         return 404
-    return ALLOWED if op.needs in caller.may else 403
+    if op.needs == Need.OF_DELETED:
+        return 404
+    if op.by_person and caller.is_program:
+        return 403
+    if op.needs in caller.may:
+        return ALLOWED
+    return op.refused

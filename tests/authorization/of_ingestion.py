@@ -89,6 +89,15 @@ DOCUMENTS = [
     op("DELETE ingestion_api:trash", EDIT),
     op("POST ingestion_api:trash_restore", EDIT, sends={"ids": ["$trashed"]}),
     op("GET ingestion_api:workspace_tree", READ),
+    op("GET ingestion:collection_access", ADMINISTER),
+    op("POST ingestion:collection_access", ADMINISTER, sends={"restrict": "on"}),
+    op("GET ingestion_api:collection_access", ADMINISTER),
+    op("PATCH ingestion_api:collection_access", ADMINISTER, sends={"is_restricted": True}),
+    op("POST ingestion_api:grant_list", ADMINISTER, sends={"group": "$group"}),
+    op("DELETE ingestion_api:grant", ADMINISTER, at={"collection_id": "closed"}),
+    op("GET ingestion:audit_list", ADMINISTER),
+    op("GET ingestion:audit_export", ADMINISTER),
+    op("GET ingestion_api:audit_list", ADMINISTER),
 ]
 
 ENTITY = {"name": "Bo Strand", "type": "person"}

@@ -27,6 +27,13 @@ class Need(Enum):
     CURATE = "curate"
     ADMINISTER = "administer"
     OWN = "own"
+    OF_DELETED = "own, and a workspace that was deleted"
+
+
+OUTSIDE = {"schema", "api_docs", "profile"} | {
+    f"invitation_{verb}" for verb in ("open", "accept", "decline")
+}
+"""Operations of the API outside workspaces, whose names have no namespace."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,10 @@ class Op:
     query: str = ""
     at: Mapping[str, Any] = field(default_factory=dict)
     answers: int | None = None
+    refused: int = 403
+    """What a member without the right gets: 404 where others' objects are hidden from them."""
+    by_person: bool = False
+    """Whether a program may not do it, whatever its token may."""
 
     @property
     def name(self) -> str:
@@ -46,7 +57,7 @@ class Op:
 
     @property
     def is_api(self) -> bool:
-        return self.url.partition(":")[0].endswith("_api") or self.url in ("schema", "api_docs")
+        return self.url.partition(":")[0].endswith("_api") or self.url in OUTSIDE
 
     @property
     def is_in_workspace(self) -> bool:
@@ -64,4 +75,4 @@ def op(name: str, needs: Need, **more: Any) -> Op:
 
 NOTHING, ACCOUNT, STAFF = Need.NOTHING, Need.ACCOUNT, Need.STAFF
 READ, EDIT, CURATE = Need.READ, Need.EDIT, Need.CURATE
-ADMINISTER, OWN = Need.ADMINISTER, Need.OWN
+ADMINISTER, OWN, OF_DELETED = Need.ADMINISTER, Need.OWN, Need.OF_DELETED

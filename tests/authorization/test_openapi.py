@@ -40,7 +40,7 @@ from tests.authorization.world import WHERE, World, make_world
 
 pytestmark = pytest.mark.django_db
 
-SENDERS: Final = ("owner", "viewer")
+SENDERS: Final = ("owner", "viewer", "read_only_token")
 """The callers that requests are made as."""
 EXAMPLES: Final = env_int("SCHEMA_EXAMPLES", 3)
 CHECKS: Final = [

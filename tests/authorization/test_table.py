@@ -32,6 +32,7 @@ SIGN_IN_PAGES = ("/accounts/login/?next=", "/admin/login/?next=")
 @pytest.fixture
 def world(media: Path, fake_embedder: None, settings: Settings) -> World:
     # A sign-up or sign-in hashes a password, which takes half a second on purpose.
+    settings.MODEL_HOSTS_ALLOWED = ["models.example.com"]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return make_world()
 
@@ -87,7 +88,9 @@ def unlisted() -> Iterable[Op]:
     listed = {op.url for op in TABLE}
     for address in all_addresses().values():
         if address.namespace in NAMESPACES and address.name not in listed:
-            yield Op("GET", address.name, NAMESPACES[address.namespace])
+            yield Op(
+                "GET", address.name, NAMESPACES[address.namespace], at={"workspace_id": "space"}
+            )
 
 
 def client_of(name: str, world: World) -> Client:

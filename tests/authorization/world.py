@@ -5,13 +5,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
+
+from django.utils import timezone
 
 from ingestion.curation import entities
 from ingestion.documents import lifecycle, metadata
 from ingestion.documents.collections import services as collections
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
+    Collection,
+    CollectionGrant,
     Document,
     DocumentVersion,
     IngestionJob,
@@ -36,7 +41,16 @@ from tests import rows
 from tests.ingestion import jobs
 from tests.ingestion.suggestions import papers
 from workspaces import access
-from workspaces.models import Membership, Role, User
+from workspaces.models import (
+    ApiToken,
+    Capability,
+    Group,
+    Invitation,
+    Membership,
+    Role,
+    User,
+    WorkspaceExport,
+)
 from workspaces.people import services as people_services
 
 WHERE: Final[Mapping[str, str]] = {
@@ -54,6 +68,17 @@ WHERE: Final[Mapping[str, str]] = {
     "run_id": "run",
     "result_id": "result",
     "number": "version",
+    "member_id": "member",
+    "group_id": "group",
+    "grant_id": "grant",
+    "invitation_id": "invitation",
+    "export_id": "export",
+    "token_id": "token",
+    "session_id": "1",
+    "pk": "1",
+    "provider_id": "none",
+    "space_id": "space",
+    "token": "none",
     "object_id": "1",
     "content_type_id": "1",
     "app_label": "auth",
@@ -92,6 +117,8 @@ def make_world() -> World:
         "admin": _member(cast, "Adam", Role.ADMIN),
         "removed": _removed(cast),
     }
+    # So that the owner can leave.
+    _member(cast, "Olga", Role.OWNER)
     # The stranger owns a workspace too: an account with something, and nothing here.
     people_services.workspace_create(name="Elsewhere and nowhere", owner=cast.charlie)
     objects = {
@@ -101,8 +128,9 @@ def make_world() -> World:
         **_graph(cast),
         **_questions(cast),
         **_evaluation(cast),
+        **_team(cast),
     }
-    return World(people, objects, secrets={"unknown": "kb_nothing_like_this"})
+    return World(people, objects, _secrets(cast, people))
 
 
 def _member(cast: rows.Cast, name: str, role: Role) -> User:
@@ -116,6 +144,53 @@ def _removed(cast: rows.Cast) -> User:
     with access.in_workspace(cast.workspace.pk):
         Membership.objects.in_workspace(cast.workspace).filter(user=user).delete()
     return user
+
+
+def _team(cast: rows.Cast) -> dict[str, Any]:
+    workspace = cast.workspace
+    ending = timezone.now() + timedelta(days=7)
+    with access.in_workspace(workspace.pk):
+        member = Membership.objects.in_workspace(workspace).get(user=cast.bob)
+        group = Group.objects.create(workspace=workspace, name="Crew")
+        closed = Collection.objects.create(workspace=workspace, name="Closed")
+        grant = CollectionGrant.objects.create(workspace=workspace, collection=closed, group=group)
+        invitation = Invitation.objects.create(
+            workspace=workspace,
+            role=Role.VIEWER,
+            token_hash="0" * 64,
+            expires_at=ending,
+            created_by=cast.alice,
+        )
+        export = WorkspaceExport.objects.create(workspace=workspace, requested_by=cast.alice)
+    token, _ = rows.make_token(workspace, cast.alice)
+    return {
+        "space": workspace.pk,
+        "member": member.pk,
+        "group": group.pk,
+        "closed": closed.pk,
+        "grant": grant.pk,
+        "invitation": invitation.pk,
+        "export": export.pk,
+        "token": token.pk,
+    }
+
+
+def _secrets(cast: rows.Cast, people: Mapping[str, User]) -> dict[str, str]:
+    """Tokens by name: two of the viewer, of which one expired; of the admin; of nobody."""
+    _, reading = rows.make_token(cast.workspace, cast.bob)
+    expired, ended = rows.make_token(cast.workspace, cast.bob)
+    _, administering = rows.make_token(
+        cast.workspace, people["admin"], *map(Capability, Role.ADMIN.capabilities)
+    )
+    with access.in_workspace(cast.workspace.pk):
+        rows_of = ApiToken.objects.in_workspace(cast.workspace).filter(pk=expired.pk)
+        rows_of.update(expires_at=timezone.now() - timedelta(days=1))
+    return {
+        "unknown": "kb_nothing_like_this",
+        "read_only": reading,
+        "expired": ended,
+        "admin": administering,
+    }
 
 
 def _documents(cast: rows.Cast) -> dict[str, uuid.UUID | None]:

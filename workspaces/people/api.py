@@ -156,9 +156,10 @@ class OwnershipApi(WorkspaceAPIView):
 class MembershipApi(WorkspaceAPIView):
     """Your own membership."""
 
-    @reading("member_leave", at_source=True, status=204, errors=(409,))
+    @reading("member_leave", at_source=True, status=204, errors=(403, 409))
     def delete(self) -> object:
-        """Leave the workspace. The last owner cannot (409)."""
+        """Leave the workspace. The last owner cannot (409), and an API token is no person (403)."""
+        check_no_token(self.request)
         members.member_leave(workspace=self.workspace, user=self.request.user)
         return None
 
