@@ -17,10 +17,10 @@ from retrieval.conversations import streaming
 from retrieval.conversations.following import Hub, hub
 from retrieval.models import Answer, AnswerEvent
 from retrieval.search.reporting import EventKind
-from tests.api import assert_problem, password_header
+from tests.api import assert_problem
 from tests.kb_project.http.served import connected, head, served
 from tests.retrieval.answering.asked import events_of, make_asked_cast, queue, run
-from tests.rows import PASSWORD
+from tests.rows import make_token
 from workspaces import access
 from workspaces.models import Membership, User
 
@@ -217,12 +217,10 @@ async def test_who_goes_away_is_forgotten(cast):
             await asyncio.sleep(0.02)
 
 
-async def test_the_api_streams_to_whoever_gives_a_password(cast):
+async def test_the_api_streams_to_a_program_with_a_token(cast):
     answer = await sync_to_async(lambda: run(queue(cast)))()
-    headers = {
-        "Authorization": password_header(cast.bob.email, PASSWORD),
-        "Accept": "text/event-stream",
-    }
+    _, text = await sync_to_async(make_token)(cast.workspace, cast.bob)
+    headers = {"Authorization": f"Bearer {text}", "Accept": "text/event-stream"}
 
     told = await all_of(await AsyncClient().get(api(answer), headers=headers))
 
