@@ -34,6 +34,9 @@ OPEN_TABLES: Final = {
     "workspaces_user_user_permissions": "people belong to no workspace",
     "workspaces_workspace": "the tenants themselves: name and address",
     "workspaces_ratelimit": "digests of names, and a time",
+    "workspaces_accountevent": "what happened to accounts, which belong to no workspace",
+    "workspaces_installationspending": "what people and the installation spent, in months",
+    "ingestion_lanecall": "which workspaces have work waiting",
 }
 
 

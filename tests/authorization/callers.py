@@ -78,20 +78,17 @@ def expected(caller: Caller, op: Op) -> str | int:
     """What the caller gets: a status, ``ALLOWED`` or ``SIGN_IN``."""
     is_known = caller.is_known and (op.is_api or not caller.is_program)
     if op.needs == Need.NOTHING:
-        is_refused = op.is_api and caller.is_program_refused
-        return 401 if is_refused else ALLOWED
-    if op.needs == Need.STAFF:
-        return SIGN_IN
+        return 401 if op.is_api and caller.is_program_refused else ALLOWED
     if not is_known:
         return 401 if op.is_api else SIGN_IN
+    return _of_the_known(caller, op)
+
+
+def _of_the_known(caller: Caller, op: Op) -> str | int:
     if op.needs == Need.STAFF:
         return 403
-    if op.is_in_workspace and not caller.is_member:
-        return 404
-    if op.needs == Need.OF_DELETED:
+    if op.needs == Need.OF_DELETED or (op.is_in_workspace and not caller.is_member):
         return 404
     if op.by_person and caller.is_program:
         return 403
-    if op.needs in caller.may:
-        return ALLOWED
-    return op.refused
+    return ALLOWED if op.needs in caller.may else op.refused

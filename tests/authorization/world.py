@@ -81,7 +81,7 @@ WHERE: Final[Mapping[str, str]] = {
     "token": "none",
     "object_id": "1",
     "content_type_id": "1",
-    "app_label": "auth",
+    "app_label": "workspaces",
 }
 """The object that a part of an address names, unless an operation says where else it is at."""
 

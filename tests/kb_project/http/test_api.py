@@ -85,6 +85,16 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "token_list",
         "token_create",
         "token_revoke",
+        "group",
+        "group_change",
+        "group_create",
+        "group_delete",
+        "groups",
+        "collection_access",
+        "collection_restrict",
+        "grant_give",
+        "grant_take",
+        "audit_list",
         "invitation_accept",
         "invitation_create",
         "invitation_decline",
@@ -258,6 +268,9 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"invitation_{verb}" for verb in ("list", "create", "renew", "revoke")}
     writing |= {f"invitation_{verb}" for verb in ("open", "accept", "decline")}
     writing |= {f"workspace_{verb}" for verb in ("edit", "delete", "restore")}
+    writing |= {"group", "groups", "group_create", "group_change", "group_delete"}
+    writing |= {"collection_access", "collection_restrict", "grant_give", "grant_take"}
+    writing |= {"audit_list", "member_leave"}
     writing |= {"profile_edit", "export", "export_list", "export_create", "export_download"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
@@ -275,6 +288,8 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "invitations",
         "profile",
         "exports",
+        "groups",
+        "audit",
         "restore",
         "documents",
         "collections",
