@@ -86,7 +86,8 @@ def expected(caller: Caller, op: Op) -> str | int:
 
 def _of_the_known(caller: Caller, op: Op) -> str | int:
     if op.needs == Need.STAFF:
-        return 403
+        # Django's pages lead to theirs for signing in, which refuses.
+        return 403 if op.url == "admin:login" else SIGN_IN
     if op.needs == Need.OF_DELETED or (op.is_in_workspace and not caller.is_member):
         return 404
     if op.by_person and caller.is_program:
