@@ -30,6 +30,8 @@ from kb_project.http.api_requests import CHALLENGE
 logger = logging.getLogger(__name__)
 
 PANEL: Final = "components/error_panel.html"
+PAGES: Final = frozenset({403, 404, 429, 503})
+"""Statuses with a page of their own."""
 
 STATUS: dict[type[errors.KBError], int] = {
     errors.UploadError: 400,
@@ -83,7 +85,7 @@ class ProblemMiddleware:
         status = status_of(error)
         if status >= 500:
             logger.error("request failed code=%s", error.code)
-        page = {403: "403.html", 404: "404.html", 429: "429.html"}.get(status, "400.html")
+        page = f"{status}.html" if status in PAGES else "400.html"
         template = PANEL if getattr(request, "htmx", False) else page
         response = render(request, template, {"problem": problem(error)}, status=status)
         for name, value in headers_of(error).items():
