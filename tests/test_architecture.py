@@ -20,6 +20,8 @@ from django.utils.module_loading import import_string
 ROOT = Path(__file__).resolve().parents[1]
 APPS = ("kb_project", "workspaces", "ingestion", "retrieval")
 LONGEST_MODULE = 400
+# One subject each, no plainer in two modules: all settings; what trusts nothing a reader replies.
+LONGER = {"kb_project/settings.py": 440, "ingestion/parsers/sandbox.py": 420}
 # Per thousand lines of Python.
 MOST_SUPPRESSIONS = 0.5
 SUPPRESSION = re.compile(r"#\s*(noqa|type:\s*ignore)(?P<rest>[^#]*)(?P<more>#.*)?")
@@ -64,6 +66,8 @@ MAY_CONNECT = {
     "kb_project/management/commands/serve.py": {"socket"},
     "ingestion/parsers/host.py": {"socket"},
     "ingestion/parsers/sandbox.py": {"socket"},
+    # The errors of the operator's mail server.
+    "workspaces/people/inviting.py": {"smtplib"},
 }
 
 
@@ -108,7 +112,10 @@ def test_imports_point_one_way():
 def test_no_module_is_too_long_to_read():
     long = {named(path): lines_of([path]) for path in sources(*APPS, "tests", "benchmarks")}
 
-    assert {name: lines for name, lines in long.items() if lines > LONGEST_MODULE} == {}
+    too_long = {
+        name: lines for name, lines in long.items() if lines > LONGER.get(name, LONGEST_MODULE)
+    }
+    assert too_long == {}
 
 
 def test_the_tests_are_as_long_as_what_they_test():

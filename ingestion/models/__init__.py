@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from ingestion.models.collections import Collection, CollectionGrant
 from ingestion.models.communities import (
     Community,
     CommunityMember,
@@ -30,8 +31,6 @@ from ingestion.models.documents import (
     Chunk,
     ChunkEmbedding,
     ChunkExtraction,
-    Collection,
-    CollectionGrant,
     Document,
     DocumentState,
     DocumentVersion,

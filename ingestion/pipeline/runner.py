@@ -394,8 +394,6 @@ def request_refresh(workspace_id: uuid.UUID) -> None:
 def wake_waiting_refresh(workspace_id: uuid.UUID) -> None:
     """Start a refresh that was requested while another one ran."""
     with access.in_workspace(workspace_id):
-        waiting = IngestionJob.objects.in_workspace(workspace_id).filter(
-            kind=JobKind.WORKSPACE, state=RunState.PENDING
-        )
-        for job in waiting:
+        jobs = IngestionJob.objects.in_workspace(workspace_id)
+        for job in jobs.filter(kind=JobKind.WORKSPACE, state=RunState.PENDING):
             wake(workspace_id, job.pk, MAIN)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from ingestion.models import Document, Entity, IngestionJob, JobKind, RunState, StageRun
-from tests.rows import make_cast, make_document, make_user, make_workspace
+from tests.rows import as_owner, make_cast, make_document, make_user, make_workspace
 from tests.workspaces.accounts.people import add_app, code_of
 from workspaces import access
 from workspaces.accounts import events
@@ -33,9 +34,10 @@ OF_TENANTS = [*LISTS[2:4], *LISTS[5:]]
 
 
 def make_operator(name: str = "Olga") -> User:
-    olga = make_user(name)
-    olga.is_staff = True
-    olga.save()
+    with transaction.atomic(), as_owner():
+        olga = make_user(name)
+        olga.is_staff = True
+        olga.save()
     return olga
 
 

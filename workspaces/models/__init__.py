@@ -2,6 +2,12 @@ from __future__ import annotations
 
 from workspaces.models.accounts import AccountEvent, AccountEventKind
 from workspaces.models.audit import AuditAction, AuditEvent
+from workspaces.models.invitations import (
+    ExportState,
+    Invitation,
+    InvitationState,
+    WorkspaceExport,
+)
 from workspaces.models.language_models import (
     CachedReply,
     EmbeddingIndex,
@@ -19,11 +25,8 @@ from workspaces.models.people import (
     EXPORT,
     INVITE,
     Capability,
-    ExportState,
     Group,
     GroupMember,
-    Invitation,
-    InvitationState,
     Membership,
     Right,
     Role,
@@ -33,7 +36,6 @@ from workspaces.models.people import (
     User,
     UserManager,
     Workspace,
-    WorkspaceExport,
 )
 from workspaces.models.tokens import ApiToken
 

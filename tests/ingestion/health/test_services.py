@@ -181,7 +181,8 @@ def test_every_workspace_is_looked_at_by_night(workspace: Workspace):
 
 def test_the_night_is_in_the_schedule():
     migration = import_module("ingestion.migrations.0015_consistency_checks")
-    migration.schedule_checks(apps, connection.schema_editor())
+    with rows.as_owner():
+        migration.schedule_checks(apps, connection.schema_editor())
     schedule = Schedule.objects.get(name="consistency")
 
     assert schedule.func == f"{tasks.check_all.__module__}.{tasks.check_all.__name__}"

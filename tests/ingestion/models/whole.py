@@ -14,6 +14,7 @@ from ingestion.models import (
     ChunkExtraction,
     Claim,
     Collection,
+    CollectionGrant,
     Community,
     CommunityReport,
     ConsistencyCheck,
@@ -43,7 +44,7 @@ from ingestion.models import (
 from kb_project.llm.fake import FakeEmbedder
 from tests import rows
 from workspaces import access
-from workspaces.models import Workspace
+from workspaces.models import Group, Workspace
 
 TEXT = "Ada Lind keeps the light of Skarrow.\n\nOlaf Brekke rows to Skarrow."
 
@@ -92,6 +93,8 @@ def make_whole(name: str = "Harbour") -> Whole:
             workspace=workspace, user=rows.make_user("Alice"), case=ada.pk
         )
         GraphTombstone.objects.create(workspace=workspace)
+        group = Group.objects.create(workspace=workspace, name="Crew")
+        CollectionGrant.objects.create(workspace=workspace, collection=collection, group=group)
         _make_statements(document, chunks[0], ada, olaf)
         _make_tree(document, chunks[0])
         _make_history(document, ada)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from ingestion.parsers import FORMATS, Limits, parse, parser_of
+from ingestion.parsers import FORMATS, Limits, OpenFile, parse, parser_of
 from ingestion.parsers.document import Source
 from kb_project.errors import ParseError
 from tests.ingestion.parsers.conftest import require_sound
@@ -119,7 +119,7 @@ def test_an_archive_with_an_unreadable_member_name_is_refused(path, name):
 def test_every_reader_refuses_a_file_of_another_kind_in_its_own_words(path, media_type):
     path.write_bytes(b"\x00\x01\x02")
 
-    with pytest.raises(ParseError) as caught:
-        parser_of(media_type).read(Source(path, "a.bin", media_type, LIMITS))
+    with OpenFile.at(path) as file, pytest.raises(ParseError) as caught:
+        parser_of(media_type).read(Source(file, "a.bin", media_type, LIMITS))
 
     assert "a.bin" in caught.value.happened

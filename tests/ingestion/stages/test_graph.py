@@ -28,7 +28,7 @@ from kb_project.graph.ports import GraphCounts, GraphEdge, GraphNode, GraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
 from tests.memory_graph import MemoryGraphStore
-from tests.rows import make_entity, make_workspace
+from tests.rows import as_owner, make_entity, make_workspace
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -259,7 +259,8 @@ def test_marks_stay_where_somebody_changed_something_meanwhile(
         )
         HistoryEvent.objects.create(workspace=workspace, sequence=1, kind=kind)
         done_at = now + timedelta(seconds=seconds)
-        HistoryEvent.objects.in_workspace(workspace).update(created_at=done_at)
+        with as_owner():
+            HistoryEvent.objects.in_workspace(workspace).update(created_at=done_at)
 
     graph.run(refresh, ports_with(store), NO_PROGRESS)
 

@@ -32,8 +32,8 @@ create policy tenant on {GRAPH}."Entity"
  using (nullif(current_setting('app.workspace_id', true), '')::uuid = '{WORKSPACE}'::uuid);
 select set_config('app.workspace_id', '{WORKSPACE}', true);
 insert into {GRAPH}."Entity" (properties) values ('{{"name": "Ada Lind"}}');
-"""  # noqa: S608 - all of it is fixed text
-COUNT_ALL = f"select count(*) from {GRAPH}._ag_label_vertex"  # noqa: S608 - the same
+"""
+COUNT_ALL = f"select count(*) from {GRAPH}._ag_label_vertex"
 
 
 @pytest.fixture

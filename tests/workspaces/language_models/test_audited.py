@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from pytest_django import Settings
 
 from tests import rows
 from workspaces import access
@@ -20,7 +21,8 @@ KEY = "sk-0123456789abcdef"
 
 
 @pytest.fixture
-def workspace() -> Workspace:
+def workspace(settings: Settings) -> Workspace:
+    settings.MODEL_HOSTS_ALLOWED = ["models.example.com"]
     cast = rows.make_cast()
     return access.workspace_with(
         Capability.ADMINISTER, user=cast.alice, workspace_id=cast.workspace.pk
@@ -37,13 +39,14 @@ def last(workspace: Workspace) -> AuditEvent:
 def test_a_new_model_is_recorded_with_who_chose_it(workspace: Workspace):
     choice = ModelChoice(endpoint="https://models.example.com/v1", model="m", key=KEY)
 
-    services.model_settings_save(workspace=workspace, choice=choice)
+    alice = rows.make_user("Alice")
+    services.model_settings_save(workspace=workspace, choice=choice, user=alice)
 
     event = last(workspace)
     assert (event.action, event.actor) == ("models_changed", "Alice")
     assert event.before["endpoint"] == ""
     assert event.after["endpoint"] == "https://models.example.com/v1"
-    assert event.after["key"] == "new, ends in cdef"
+    assert event.after["key"] == "entered"
     assert KEY not in str(event.after)
 
 
@@ -65,10 +68,10 @@ def test_prices_budget_and_types_are_recorded_with_what_was_before(workspace: Wo
     services.prices_set(
         workspace=workspace, prices=[PriceGiven("m", Decimal("0.10"), Decimal(100))]
     )
-    assert last(workspace).after == {"m": "0.1 / 100"}
+    assert last(workspace).after == {"m": "0.1/100/0.1"}
 
     services.budget_set(workspace=workspace, cap="20.00")
-    assert (last(workspace).before, last(workspace).after) == ({"cap": "none"}, {"cap": "20"})
+    assert (last(workspace).before, last(workspace).after) == ({"cap": None}, {"cap": "20"})
 
     services.entity_types_set(workspace=workspace, types=["Ship"])
     assert last(workspace).action == "entity_types_changed"

@@ -279,7 +279,8 @@ def test_tests_are_limited_for_a_person_across_workspaces():
     assert post_test(other, cast.alice).status_code == 429
 
 
-def test_the_page_limits_tests_too():
+def test_the_page_limits_tests_too(settings):
+    settings.RATES = {**settings.RATES, "model_tests": 1000}
     cast = rows.make_cast()
     browser, place = signed_in(cast.alice), f"/w/{cast.workspace.slug}/models/test/"
     for _ in range(10):

@@ -21,10 +21,11 @@ from tests.workspaces.models_rows import (
     set_price,
 )
 from workspaces import access
+from workspaces.administration import deletion
 from workspaces.language_models import services as language_model_services
 from workspaces.language_models.choice import ModelChoice
 from workspaces.language_models.services import PriceGiven
-from workspaces.models import AuditEvent, CachedReply, ModelCall, ModelSettings, Workspace
+from workspaces.models import CachedReply, ModelSettings, Workspace
 from workspaces.usage.ledger import LARGEST, Price, TableCallStore
 
 pytestmark = pytest.mark.django_db
@@ -121,10 +122,7 @@ def test_whatever_a_provider_says_is_stored(text: str, tokens: int, name: str):
     assert 0 <= row.cached_tokens <= row.prompt_tokens <= LARGEST
     assert len(row.model) <= 120
     assert "\0" not in store.find(["odd"])["odd"].text
-    with access.in_workspace(workspace.pk):
-        for model in (ModelCall, CachedReply, AuditEvent):
-            model.objects.in_workspace(workspace).delete()
-        Workspace.objects.filter(pk=workspace.pk).delete()
+    deletion.rows_purge(workspace.pk)
 
 
 def test_calls_of_another_workspace_are_not_seen():
