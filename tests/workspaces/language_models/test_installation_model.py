@@ -201,7 +201,7 @@ class Editor:
 
 
 def migrate() -> None:
-    found: Any = importlib.import_module("workspaces.migrations.0040_model_limits")
+    found: Any = importlib.import_module("workspaces.migrations.0015_model_limits")
     found.allow_those_that_use_it(apps, Editor)
 
 

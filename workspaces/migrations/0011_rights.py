@@ -85,7 +85,7 @@ ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED;
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("workspaces", "0050_graphs"),
+        ("workspaces", "0010_graphs"),
         ("auth", "0012_alter_user_first_name_max_length"),
         ("django_q", "0017_task_cluster_alter"),
     ]

@@ -12,7 +12,7 @@ from kb_project.database.tenancy import Reference, tenant_table
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('workspaces', '0052_sealed_passwords'),
+        ('workspaces', '0012_sealed_passwords'),
     ]
 
     operations = [

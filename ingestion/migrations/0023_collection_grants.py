@@ -11,8 +11,8 @@ from kb_project.database.tenancy import Reference, hidden_collections, tenant_ta
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0041_collections'),
-        ('workspaces', '0060_groups_and_editions'),
+        ('ingestion', '0022_collections'),
+        ('workspaces', '0013_groups_and_editions'),
     ]
 
     operations = [

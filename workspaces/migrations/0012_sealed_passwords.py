@@ -15,6 +15,6 @@ def rewrite(change):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workspaces", "0051_rights")]
+    dependencies = [("workspaces", "0011_rights")]
 
     operations = [migrations.RunPython(rewrite(sealed), rewrite(opened))]

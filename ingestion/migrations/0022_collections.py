@@ -63,7 +63,7 @@ ALTER TABLE ingestion_collection FORCE ROW LEVEL SECURITY;
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ingestion", "0031_history_stays")]
+    dependencies = [("ingestion", "0021_history_stays")]
 
     operations = [
         migrations.RunSQL(MERGE, migrations.RunSQL.noop),

@@ -12,7 +12,7 @@ from kb_project.database.tenancy import tenant_table
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('workspaces', '0040_model_limits'),
+        ('workspaces', '0015_model_limits'),
     ]
 
     operations = [

@@ -11,7 +11,7 @@ from kb_project.database.tenancy import Reference, tenant_table
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('workspaces', '0060_groups_and_editions'),
+        ('workspaces', '0013_groups_and_editions'),
     ]
 
     operations = [

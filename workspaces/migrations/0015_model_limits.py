@@ -35,7 +35,7 @@ def allow_if_it_uses_it(apps, workspace_id):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('workspaces', '0030_api_tokens'),
+        ('workspaces', '0014_api_tokens'),
     ]
 
     operations = [

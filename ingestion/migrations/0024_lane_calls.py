@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0051_collection_grants'),
+        ('ingestion', '0023_collection_grants'),
     ]
 
     operations = [

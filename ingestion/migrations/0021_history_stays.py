@@ -69,7 +69,7 @@ def person(**options):
 class Migration(migrations.Migration):
     dependencies = [
         ("ingestion", "0020_archive_names"),
-        ("workspaces", "0051_rights"),
+        ("workspaces", "0011_rights"),
     ]
 
     operations = [

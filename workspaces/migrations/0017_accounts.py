@@ -10,7 +10,7 @@ from kb_project.database.rights import append_only
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('workspaces', '0010_people'),
+        ('workspaces', '0016_people'),
     ]
 
     operations = [
