@@ -53,7 +53,11 @@ class Worker:
             self._process = subprocess.Popen(
                 [sys.executable, "manage.py", "worker", "--lane", "answering"],
                 cwd=settings.BASE_DIR,
-                env=child_environment(DATABASE_URL=database_url(), EMBEDDER="fake"),
+                env=child_environment(
+                    DATABASE_URL=database_url(),
+                    EMBEDDER="fake",
+                    MODEL_HOSTS_ALLOWED="127.0.0.1",
+                ),
                 stdout=out,
                 stderr=out,
             )
