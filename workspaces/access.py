@@ -222,19 +222,19 @@ def workspace_with(
             next_step=who_can_grant(workspace),
         )
     if has_restricted:
-        is_reading = capability == Capability.READ
-        workspace = _within_grants(
-            membership, capability, at_source=not is_reading if at_source is None else at_source
-        )
+        workspace = _within_grants(membership, capability, at_source=at_source)
     if user.token is not None:
         _narrow(membership, user.token, capability)
     workspace.membership = membership
     return workspace
 
 
-def _within_grants(membership: Membership, capability: Capability, *, at_source: bool) -> Workspace:
+def _within_grants(
+    membership: Membership, capability: Capability, *, at_source: bool | None
+) -> Workspace:
     workspace, grants = membership.workspace, editions.grants_of(membership)
-    if at_source:
+    is_reading = capability == Capability.READ
+    if at_source or (at_source is None and not is_reading):
         if capability == Capability.CURATE and grants.unseen:
             raise ForbiddenError(
                 "Correcting what was found in all documents needs access to all collections.",
@@ -242,7 +242,6 @@ def _within_grants(membership: Membership, capability: Capability, *, at_source:
                 kept="Nothing was changed.",
                 next_step=who_can_grant(workspace),
             )
-        is_reading = capability == Capability.READ
         _hide(membership, grants.unseen if is_reading else grants.unchangeable)
         return workspace
     if not grants.unseen:
@@ -309,8 +308,7 @@ def _deleted(workspace: Workspace) -> DeletedError:
 def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, bool] | None:
     """Load the user's membership with its workspace, and whether a collection is restricted.
 
-    The scope is set before access is confirmed,
-    to read that one row, and cleared if there is none.
+    The scope is set before access is confirmed, to read that one row, and cleared if there is none.
     """
     wanted = _id_of(workspace_id)
     if wanted is None or (user.token is not None and user.token.workspace_id != wanted):

@@ -92,15 +92,13 @@ def request_sync(workspace_id: uuid.UUID, *, audiences_changed: bool = False) ->
 def follow(workspace_id: uuid.UUID, *, is_hidden: bool = False) -> None:
     """Have the editions follow a change; at once, by closing them, if it hides documents."""
     if is_hidden:
-        close_until_synced(workspace_id)
-    else:
-        request_sync(workspace_id)
+        close(workspace_id)
+    request_sync(workspace_id)
 
 
-def close_until_synced(workspace_id: uuid.UUID) -> None:
-    """Close the editions of a workspace until they are up to date.
+def close(workspace_id: uuid.UUID) -> None:
+    """Close the editions of a workspace until they are synced.
 
     Call it in the transaction that hides documents: nobody reads them once it has committed.
     """
     Workspace.objects.filter(source=workspace_id).update(is_current=False)
-    async_task(SYNC, str(workspace_id), cluster="main")

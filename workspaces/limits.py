@@ -82,22 +82,9 @@ def take_each(uses: Mapping[str, Rate]) -> list[Allowance]:
     return sorted(allowances, key=lambda one: (one.is_allowed, one.remaining))
 
 
-def allowance(name: str, rate: Rate) -> Allowance:
-    """Return what is left, without counting a use."""
-    now = timezone.now()
-    full_at = _full_at(_key(name))
-    is_allowed = _remaining(rate, full_at, now) > 0
-    return _allowance(rate, full_at, now, is_allowed=is_allowed)
-
-
 def give_back(name: str, rate: Rate) -> None:
     """Undo one use, as when only failures count and this was none."""
     run_sql(sql.GIVE_BACK, {"key": _key(name), "used": rate.interval})
-
-
-def forget(name: str) -> None:
-    """Count nothing as used, as after a right password."""
-    run_sql(sql.FORGET_RATE, {"key": _key(name)})
 
 
 def forget_old() -> None:

@@ -285,7 +285,6 @@ FULL_AT: Final[LiteralString] = "SELECT full_at FROM workspaces_ratelimit WHERE 
 GIVE_BACK: Final[LiteralString] = """
 UPDATE workspaces_ratelimit SET full_at = full_at - %(used)s WHERE key = %(key)s
 """
-FORGET_RATE: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE key = %(key)s"
 FORGET_OLD_RATES: Final[LiteralString] = "DELETE FROM workspaces_ratelimit WHERE full_at < now()"
 
 # --- tokens ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
+from ingestion.documents.collections.queries import collection_get
 from ingestion.editions import grants
 from workspaces.api import WorkspaceAPIView, administering
 
@@ -57,7 +58,7 @@ class CollectionAccessApi(WorkspaceAPIView):
         return self._access(collection_id)
 
     def _access(self, collection_id: UUID) -> dict[str, object]:
-        collection = grants.collection_get(workspace=self.workspace, collection_id=collection_id)
+        collection = collection_get(workspace=self.workspace, collection_id=collection_id)
         return {
             "is_restricted": collection.is_restricted,
             "grants": grants.grants_of(workspace=self.workspace, collection=collection),

@@ -70,10 +70,7 @@ def copy_decisions(
     """Replace the edition's copies; return the names that the changed decisions speak of."""
     with access.in_workspace(edition):
         known = {key for (key,) in run_sql(KEYS, {"workspace": edition})} | {""}
-        before = {(kind.model, row.pk) for kind in KINDS for row in _active(kind, edition)}
-        spoken_of = {
-            row.pk: set(kind.names(row)) for kind in KINDS for row in _active(kind, edition)
-        }
+        there = [(kind, row) for kind in KINDS for row in _active(kind, edition)]
     with access.in_workspace(source):
         wanted = [
             (kind, row)
@@ -82,13 +79,13 @@ def copy_decisions(
             if _is_seen(kind, row, known, documents)
         ]
         events = {row.event_id: row.event.sequence for _, row in wanted if row.event_id is not None}
-    after = {(kind.model, row.pk) for kind, row in wanted}
+    before, after = ({row.pk for _, row in rows} for rows in (there, wanted))
     if after == before:
         return set()
-    spoken_of |= {row.pk: set(kind.names(row)) for kind, row in wanted}
+    spoken_of = {row.pk: set(kind.names(row)) for kind, row in (*there, *wanted)}
     with access.in_workspace(edition):
         _replace(edition, wanted, events)
-    return {name for _, pk in after ^ before for name in spoken_of[pk]} - {""}
+    return {name for pk in after ^ before for name in spoken_of[pk]} - {""}
 
 
 def _active(kind: _Kind, workspace_id: uuid.UUID) -> list[Any]:

@@ -27,12 +27,6 @@ class GrantView:
     may_edit: bool
 
 
-def collection_get(*, workspace: Workspace, collection_id: uuid.UUID) -> Collection:
-    """Return a collection. Raises NotFoundError."""
-    rows = Collection.objects.in_workspace(workspace)
-    return found(rows.filter(pk=collection_id).first(), "collection")
-
-
 def grants_of(*, workspace: Workspace, collection: Collection) -> list[GrantView]:
     """Return who has access to a collection, groups first, then by name."""
     rows = CollectionGrant.objects.in_workspace(workspace).filter(collection=collection)
@@ -70,7 +64,7 @@ def collection_restrict(
             target=_target(collection),
         )
         if is_restricted:
-            editions.close_until_synced(workspace.pk)
+            editions.close(workspace.pk)
         editions.request_sync(workspace.pk, audiences_changed=True)
     return collection
 
@@ -140,9 +134,8 @@ def grant_take(
 
 
 def _locked(workspace: Workspace, collection_id: uuid.UUID) -> Collection:
-    collection_get(workspace=workspace, collection_id=collection_id)
     rows = Collection.objects.in_workspace(workspace).select_for_update()
-    return rows.get(pk=collection_id)
+    return found(rows.filter(pk=collection_id).first(), "collection")
 
 
 def _group(workspace: Workspace, group_id: uuid.UUID | None) -> Group | None:
@@ -154,9 +147,8 @@ def _group(workspace: Workspace, group_id: uuid.UUID | None) -> Group | None:
 def _membership(workspace: Workspace, membership_id: uuid.UUID | None) -> Membership | None:
     if membership_id is None:
         return None
-    return found(
-        Membership.objects.in_workspace(workspace).filter(pk=membership_id).first(), "member"
-    )
+    rows = Membership.objects.in_workspace(workspace).filter(pk=membership_id)
+    return found(rows.first(), "member")
 
 
 def _target(collection: Collection) -> Target:

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
+from ingestion.documents.collections.queries import collection_get
 from ingestion.editions import grants
 from kb_project.errors import ConflictError, InputError, KBError
 from workspaces.models import Capability, Workspace
@@ -19,7 +20,7 @@ from workspaces.people import groups, queries
 def collection_access(
     request: UserRequest, workspace: Workspace, collection_id: UUID
 ) -> HttpResponse:
-    collection = grants.collection_get(workspace=workspace, collection_id=collection_id)
+    collection = collection_get(workspace=workspace, collection_id=collection_id)
     problem: KBError | None = None
     if request.method == "POST":
         try:

@@ -349,10 +349,10 @@ class _Call:
             return refusals.timed_out(self._name, seconds=self._limits.seconds)
         # Native code that is refused memory aborts; the kernel's OOM killer sends SIGKILL.
         limit = self._limits.memory_bytes
-        if code == -signal.SIGKILL or (-code in _MEMORY_SIGNALS and peak > limit / 2):
-            return refusals.out_of_memory(self._name, limit=limit)
         if code:
             logger.warning("parser child ended with %d %s", code, self._crash)
+        if code == -signal.SIGKILL or (-code in _MEMORY_SIGNALS and peak > limit / 2):
+            return refusals.out_of_memory(self._name, limit=limit)
         return refusals.crashed(self._name)
 
 

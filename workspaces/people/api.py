@@ -44,7 +44,8 @@ class WorkspaceSerializer(serializers.Serializer[Any]):
     )
     created_at = serializers.DateTimeField()
     purge_at = serializers.DateTimeField(
-        help_text="For a deleted workspace of yours: until when it can be restored."
+        allow_null=True,
+        help_text="For a deleted workspace of yours: until when it can be restored.",
     )
 
 
@@ -77,7 +78,7 @@ class WorkspaceListApi(APIView):
     @extend_schema(
         operation_id="workspace_create",
         request=InputSerializer,
-        responses={201: WorkspaceSerializer, 400: ProblemSerializer, 401: ProblemSerializer},
+        responses={201: WorkspaceSerializer, **dict.fromkeys((400, 401, 403), ProblemSerializer)},
     )
     def post(self, request: ApiRequest) -> Response:
         """Create a workspace; you become its owner."""
@@ -190,7 +191,8 @@ class ProfileApi(APIView):
         time_zone = serializers.CharField()
 
     @extend_schema(
-        operation_id="profile", responses={200: OutputSerializer, 401: ProblemSerializer}
+        operation_id="profile",
+        responses={200: OutputSerializer, **dict.fromkeys((401, 403), ProblemSerializer)},
     )
     def get(self, request: ApiRequest) -> Response:
         """View your profile."""

@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from kb_project.errors import ConflictError, ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
-from workspaces import access, sql
+from workspaces import access, editions, sql
 from workspaces.audit import services as audit
 from workspaces.audit.services import Target
 from workspaces.models import (
@@ -42,6 +42,7 @@ def changing(workspace: Workspace) -> Iterator[None]:
     with access.in_workspace(workspace.pk):
         run_sql(sql.LOCK, {"name": f"members of {workspace.pk}"})
         yield
+        editions.request_sync(workspace.pk, audiences_changed=True)
 
 
 def role_set(
