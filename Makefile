@@ -10,7 +10,7 @@ TEST_WORKERS ?= 2
 TESTS ?=
 DATASET ?=
 
-.PHONY: help install install-dev install-model run test test-model check format bench clean reset
+.PHONY: help install install-dev install-model run test test-model check audit lock format bench clean reset
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -42,6 +42,7 @@ test-model: install-model ## run the pipeline against a real language model on t
 
 check: install-dev ## format, lint, import rules, types, templates, settings, migrations
 	@set -x
+	$(BIN)/python .ci/lock.py --check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
@@ -51,6 +52,15 @@ check: install-dev ## format, lint, import rules, types, templates, settings, mi
 	$(MANAGE) check
 	$(MANAGE) makemigrations --check --dry-run
 	{ $(MANAGE) pg stop --if-idle >/dev/null || true; } 2>/dev/null
+
+audit: ## look for known vulnerabilities and unwanted licences among the installed packages
+	@.ci/venv requirements-audit.txt
+	$(BIN)/python .ci/audit.py
+
+lock: ## write the hashes of the required packages, after a version has changed
+	@.ci/venv build.txt
+	$(BIN)/python .ci/lock.py
+	git diff --stat -- .ci/hashes
 
 format: install-dev ## put code and templates into the house's form
 	@$(BIN)/ruff format .

