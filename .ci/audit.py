@@ -104,10 +104,7 @@ def stated_licences(metadata: Any) -> list[str]:
 
 
 def is_permissive(stated: list[str]) -> bool:
-    """
-    >>> is_permissive(["MIT OR GPL-3.0-only"]), is_permissive(["MIT", "GPL-3.0-only"])
-    (True, False)
-    """
+    """Whether each of the licences that apply together is permissive, or offers one that is."""
     return bool(stated) and all(set(part.split(" OR ")) & PERMISSIVE for part in stated)
 
 

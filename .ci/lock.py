@@ -114,7 +114,7 @@ def links_of(pins: dict[str, str]) -> dict[str, list[Link]]:
         finder = command._build_package_finder(options, session)  # type: ignore[attr-defined]  # noqa: SLF001
         collector = finder._link_collector  # noqa: SLF001
         return {
-            name: [link for link in listed(collector, name) if version_of(link) == public(version)]
+            name: [link for link in listed(collector, name) if is_of(version, link)]
             for name, version in pins.items()
         }
 
@@ -133,21 +133,16 @@ def listed(collector: LinkCollector, name: str) -> Iterator[Link]:
     yield from links
 
 
-def public(version: str) -> str:
-    from pip._vendor.packaging.version import Version  # noqa: PLC0415
-
-    return Version(version).public
-
-
-def version_of(link: Link) -> str | None:
-    """Return the version of a file, without a local part: 2.0+cpu is a build of 2.0."""
+def is_of(version: str, link: Link) -> bool:
+    """Whether a file is of this version, as pip sees it: 2.0 includes the build 2.0+cpu."""
     from pip._vendor.packaging import utils  # noqa: PLC0415
+    from pip._vendor.packaging.specifiers import SpecifierSet  # noqa: PLC0415
 
     parse = utils.parse_wheel_filename if link.is_wheel else utils.parse_sdist_filename
     try:
-        return parse(link.filename)[1].public
+        return SpecifierSet(f"=={version}").contains(parse(link.filename)[1], prereleases=True)
     except (utils.InvalidWheelFilename, utils.InvalidSdistFilename):
-        return None
+        return False
 
 
 def usable(links: list[Link]) -> list[Link]:
@@ -169,13 +164,7 @@ def is_for_our_python(link: Link) -> bool:
 
 
 def accepts(interpreter: str, abi: str) -> bool:
-    """Whether Python 3.11 takes a wheel with these tags.
-
-    >>> accepts("cp311", "cp311"), accepts("cp39", "abi3"), accepts("py3", "none")
-    (True, True, True)
-    >>> accepts("cp312", "abi3"), accepts("cp310", "cp310"), accepts("pp311", "pypy311_pp73")
-    (False, False, False)
-    """
+    """Whether Python 3.11 takes a wheel with these tags."""
     match = re.fullmatch(r"(cp|py)3(\d*)", interpreter)
     if not match or int(match[2] or 0) > OUR_PYTHON:
         return False
