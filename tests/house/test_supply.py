@@ -6,12 +6,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kb_project.env import child_environment
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -32,8 +34,15 @@ def make_wheel(folder: Path, *, version: str, code: str) -> None:
             wheel.writestr(zipfile.ZipInfo(name), text)
 
 
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    return folder
+
+
 @pytest.fixture
-def checkout(tmp_path) -> Path:
+def checkout(tmp_path, environment) -> Iterator[Path]:
     """A checkout that requires one package, which lies beside it."""
     folder = tmp_path / "checkout"
     (folder / ".ci").mkdir(parents=True)
@@ -42,8 +51,11 @@ def checkout(tmp_path) -> Path:
     (folder / "requirements.txt").write_text("toy==1.0  # to be installed\n")
     (folder / "index").mkdir()
     make_wheel(folder / "index", version="1.0", code="KIND = 'pinned'\n")
-    subprocess.run([sys.executable, "-m", "venv", folder / ".venv"], check=True)
-    return folder
+    (folder / ".venv").symlink_to(environment)
+    yield folder
+    uninstall = [environment / "bin" / "python", "-m", "pip", "uninstall", "-q", "-y", "toy"]
+    subprocess.run(uninstall, check=True)
+    (environment / ".installed").unlink(missing_ok=True)
 
 
 @pytest.fixture

@@ -25,9 +25,11 @@ from allauth.mfa.utils import is_mfa_enabled
 from django.conf import settings
 from django.contrib.auth import authenticate
 from django.core import signing
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from kb_project.http.addresses import client_network
+from kb_project.sql import run_sql
 from workspaces import limits
 from workspaces.accounts import events
 from workspaces.limits import Rate
@@ -39,6 +41,8 @@ ACCOUNT: Final = Rate(60, 3600)
 DEVICE: Final = Rate(10, 1800)
 CODES: Final = Rate(10, 3600)
 SECONDS_A_CODE_IS_VALID: Final = 120
+NO_ONE: Final = 0
+"""The id of no account."""
 
 DEVICE_COOKIE: Final = "known_device"
 DEVICE_COOKIE_SECONDS: Final = 180 * 24 * 3600
@@ -104,10 +108,18 @@ def is_first_use(user: User, given: str) -> bool:
 
 
 def record_failure(email: str, request: HttpRequest) -> None:
-    """Record a wrong password on the account it was for, if there is one."""
+    """Record a wrong password on the account it was for, if there is one.
+
+    For an address without an account, the same is written and rolled back: the time of the answer
+    must not tell. A commit would tell by waiting for the disk, so this one does not wait.
+    """
     user = User.objects.filter(email=email.strip().lower()).first()
-    if user is not None:
-        events.record(AccountEventKind.SIGN_IN_FAILED, user=user, request=request)
+    with transaction.atomic():
+        run_sql("SELECT set_config('synchronous_commit', 'off', true)")
+        recorded = user or User(pk=NO_ONE, email="nobody@example.org")
+        events.record(AccountEventKind.SIGN_IN_FAILED, user=recorded, request=request)
+        if user is None:
+            transaction.set_rollback(True)
 
 
 def remember_device(response: HttpResponse, email: str) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.core import mail
+from django.db import connection
 from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from pytest_django import Settings
 
@@ -23,6 +27,7 @@ from tests.workspaces.accounts.people import (
 )
 from workspaces.accounts import sign_in as limits_of_sign_in
 from workspaces.accounts.sign_in import ACCOUNT, ACCOUNT_FROM_NETWORK, CODES, NETWORK
+from workspaces.models import AccountEvent
 
 pytestmark = pytest.mark.django_db
 
@@ -161,6 +166,35 @@ def test_known_and_unknown_accounts_are_refused_in_the_same_words():
     unknown = page(sign_in(visitor(), WRONG, "nobody@example.com"))
 
     assert without_what_differs(known) == without_what_differs(unknown, "nobody@example.com")
+
+
+def test_known_and_unknown_accounts_cost_the_same_statements():
+    make_account()
+    sign_in(visitor(), WRONG)  # what is looked up once in a process
+
+    known = statements_of_a_wrong_password("ada@example.com")
+    unknown = statements_of_a_wrong_password("nobody@example.com")
+
+    assert any("INSERT" in one and "workspaces_accountevent" in one for one in known)
+    assert unknown == known
+
+
+def statements_of_a_wrong_password(email: str) -> list[str]:
+    """Return the beginnings of the statements, without values, and without savepoints."""
+    with CaptureQueriesContext(connection) as captured:
+        sign_in(visitor(), WRONG, email)
+    statements = [str(query["sql"]) for query in captured.captured_queries]
+    return [
+        " ".join(re.sub(r"'[^']*'|\d+", "?", statement).split()[:4])
+        for statement in statements
+        if "SAVEPOINT" not in statement
+    ]
+
+
+def test_what_is_written_about_nobody_is_gone():
+    sign_in(visitor(), WRONG, "nobody@example.com")
+
+    assert not AccountEvent.objects.filter(user_id=limits_of_sign_in.NO_ONE).exists()
 
 
 def without_what_differs(text: str, email: str = "ada@example.com") -> str:
