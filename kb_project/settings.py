@@ -249,9 +249,6 @@ SOCIALACCOUNT_PROVIDERS: dict[str, Any] = {
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-EMAIL_BACKEND = env_str("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
-DEFAULT_FROM_EMAIL = env_str("DEFAULT_FROM_EMAIL", "Concordance <concordance@localhost>")
-EMAIL_TIMEOUT = 10
 INVITATION_DAYS = 7
 # How long a deleted workspace can be restored, and an export downloaded.
 WORKSPACE_DELETION_DAYS = env_int("WORKSPACE_DELETION_DAYS", 14, minimum=1)
@@ -288,6 +285,7 @@ FILE_UPLOAD_PERMISSIONS = 0o640
 LANGUAGE_CODE = "en"
 # The languages of pages. A person chooses one in their profile.
 LANGUAGES = [("en", "English")]
+FORMAT_MODULE_PATH = "kb_project.formats"
 TIME_ZONE = env_str("TIME_ZONE", "UTC")
 USE_TZ = True
 

@@ -12,7 +12,7 @@ from ingestion.documents.collections.queries import collection_get
 from ingestion.editions import grants
 from kb_project.errors import ConflictError, InputError, KBError
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 from workspaces.people import groups, queries
 
 
@@ -78,7 +78,6 @@ def _carry_out(request: UserRequest, workspace: Workspace, collection_id: UUID) 
 
 
 def _id(given: str) -> UUID:
-    try:
-        return UUID(given)
-    except ValueError as error:
-        raise InputError("This is no id.", kept="Nothing was changed.") from error
+    if found := id_in(given):
+        return found
+    raise InputError("This is no id.", kept="Nothing was changed.")

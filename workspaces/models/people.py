@@ -188,6 +188,14 @@ class Workspace(models.Model):
         """Whether the user who passed the gate may do this; False before the gate."""
         return self.membership is not None and self.membership.may(capability)
 
+    @property
+    def may_curate(self) -> bool:
+        """Whether the user who passed the gate may correct what was found in the documents.
+
+        In an edition they see only some of these: see ``workspaces.access``.
+        """
+        return self.source_id is None and self.may(Capability.CURATE)
+
 
 class TenantForeignKey(models.ForeignKey[_SetT, _GetT]):
     """A reference inside a workspace.
