@@ -207,6 +207,8 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_FORMS = {
     "signup": "workspaces.accounts.forms.SignUpForm",
     "change_password": "workspaces.accounts.forms.ChangePasswordForm",
+    "set_password": "workspaces.accounts.forms.SetPasswordForm",
+    "reset_password_from_key": "workspaces.accounts.forms.ResetPasswordKeyForm",
 }
 # allauth counts in Django's cache, which each process has for itself. workspaces.accounts counts
 # in Postgres instead.
