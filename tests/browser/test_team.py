@@ -197,7 +197,7 @@ def join(person: Person, link: str, email: str) -> None:
     person.write("Password", PASSWORD)
     person.write("Password again", PASSWORD)
     person.page.keyboard.press("Enter")
-    person.page.wait_for_url("**/invitations/")
+    person.page.wait_for_url(re.compile(r"\d/invitations/$"))
     person.look()
     person.press("button", "Accept")
     person.sees("Welcome to Harbour office.")
@@ -242,7 +242,8 @@ def reads_and_is_offered_nothing_else(reader: Person, home: str, entity: str) ->
 def mentions(reader: Person, home: str) -> int:
     """How often the entity is mentioned in what the reader may see."""
     reader.go(f"{home}entities/?q=Ardmore")
-    tile = reader.page.locator(".tile", has_text=RENAMED)
+    # Under the first name where the curator's is in no document that may be seen.
+    tile = reader.page.locator(".tile", has_text=SHARED)
     found = re.search(r"(\d+) mention", tile.inner_text())
     assert found
     return int(found[1])
@@ -257,6 +258,8 @@ def no_longer_sees(reader: Person, home: str, before: int) -> None:
     reader.go(f"{home}entities/?q={SECRET.replace(' ', '+')}")
     expect(reader.page.get_by_role("link", name=SECRET)).to_have_count(0)
     assert 0 < mentions(reader, home) < before
+    reader.go(f"{home}usage/")
+    expect(reader.page.get_by_role("row", name=re.compile("^Documents 1 "))).to_be_visible()
     reader.go(home)
 
 

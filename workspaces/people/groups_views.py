@@ -68,5 +68,5 @@ def group_delete(request: UserRequest, workspace: Workspace, group_id: UUID) -> 
 def _ids(given: list[str]) -> list[UUID]:
     ids = [id_in(one) for one in given]
     if None in ids:
-        raise InputError("One of the members is no id.", kept="Nothing was changed.")
+        raise InputError("Choose members from the list.", kept="Nothing was changed.")
     return [one for one in ids if one]

@@ -201,7 +201,7 @@ def _check_address(
             f"{who} already a member of this workspace.",
             code="already_member",
             kept=UNCHANGED,
-            next_step="To change what they may do, change the role in the list of members.",
+            next_step="To change a role, use the list of members.",
         )
     earlier = Invitation.objects.in_workspace(workspace).filter(
         email=email, state=InvitationState.OPEN
