@@ -102,6 +102,26 @@ def test_a_team_is_invited_works_and_is_kept_apart_without_a_mouse(
     removed_at_once(owner, reader, home)
 
 
+def test_a_page_that_is_open_while_its_workspace_is_deleted_says_so(
+    context_of: Callable[..., BrowserContext], product: Product
+):
+    page = context_of().new_page()
+    page.goto(f"{product.url}/workspaces/new/")
+    page.get_by_label("Name").fill("Short-lived")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/w/[^/]+/documents/"))
+    other = page.context.new_page()
+    other.goto(page.url.replace("documents/", "settings/delete/"))
+    other.get_by_label("Type the name of the workspace to confirm").fill("Short-lived")
+    other.get_by_role("button", name="Delete workspace").click()
+    other.wait_for_url("**/deleted/")
+
+    # As the list does every other second while documents are read.
+    page.evaluate("htmx.trigger('#documents', 'refresh')")
+
+    expect(page.locator("#toasts")).to_contain_text("Short-lived was deleted.")
+
+
 # --- the owner ------------------------------------------------------------------------------------
 def make_workspace(owner: Person, product: Product) -> str:
     """The address of a workspace whose documents have been read."""

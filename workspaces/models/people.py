@@ -167,6 +167,11 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @classmethod
+    def at_work(cls) -> models.QuerySet[Workspace]:
+        """Return those in which work goes on: not the deleted ones, nor their editions."""
+        return cls.objects.filter(purge_at=None, source__purge_at=None)
+
     @property
     def is_deleted(self) -> bool:
         return self.purge_at is not None
