@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, expect
 
 from tests.browser.papers import row
 from tests.browser.product import Product
@@ -134,10 +134,12 @@ def make_workspace(owner: Person, product: Product) -> str:
     # The dialog that chooses files is the system's own, and no page.
     page.locator("#files").set_input_files(
         [
-            {"name": f"{title}.md", "mimeType": "text/markdown", "buffer": body.encode()}
-            for title, body in (
-                (title, f"# {title}\n\n{text}\n") for title, text in DOCUMENTS.items()
+            FilePayload(
+                name=f"{title}.md",
+                mimeType="text/markdown",
+                buffer=f"# {title}\n\n{text}\n".encode(),
             )
+            for title, text in DOCUMENTS.items()
         ]
     )
     for title in DOCUMENTS:
