@@ -207,6 +207,8 @@ ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_FORMS = {
     "signup": "workspaces.accounts.forms.SignUpForm",
     "change_password": "workspaces.accounts.forms.ChangePasswordForm",
+    "set_password": "workspaces.accounts.forms.SetPasswordForm",
+    "reset_password_from_key": "workspaces.accounts.forms.ResetPasswordKeyForm",
 }
 # allauth counts in Django's cache, which each process has for itself. workspaces.accounts counts
 # in Postgres instead.
@@ -285,6 +287,7 @@ FILE_UPLOAD_PERMISSIONS = 0o640
 LANGUAGE_CODE = "en"
 # The languages of pages. A person chooses one in their profile.
 LANGUAGES = [("en", "English")]
+FORMAT_MODULE_PATH = "kb_project.formats"
 TIME_ZONE = env_str("TIME_ZONE", "UTC")
 USE_TZ = True
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
@@ -27,6 +29,12 @@ def healthz(request: HttpRequest) -> JsonResponse:
     except DATABASE_AWAY:
         return JsonResponse({"status": "the database does not answer"}, status=503)
     return JsonResponse({"status": "ok"})
+
+
+@require_GET
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Lead to the mark what asks for an icon without having read a page."""
+    return redirect(static("img/mark.svg"))
 
 
 api: list[URLPattern | URLResolver] = [
@@ -56,6 +64,7 @@ api: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
+    path("favicon.ico", favicon, name="favicon"),
     path("admin/", admin_site.urls),
     path("accounts/", include("workspaces.accounts.urls")),
     path("api/v1/", include(api)),

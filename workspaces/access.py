@@ -339,12 +339,15 @@ def _id_of(workspace_id: str | uuid.UUID) -> uuid.UUID | None:
 
 def who_can_grant(workspace: Workspace) -> str:
     """Say whom to ask for a right; '' if no one can grant it."""
-    admins = (
-        Membership.objects.in_workspace(workspace)
-        .filter(capabilities__contains=[Capability.ADMINISTER.value])
-        .select_related("user")[:3]
-    )
-    names = " or ".join(str(membership.user) for membership in admins)
+    # The members of an edition are its source's.
+    source = workspace.source_id or workspace.pk
+    with within(source):
+        admins = (
+            Membership.objects.in_workspace(source)
+            .filter(capabilities__contains=[Capability.ADMINISTER.value])
+            .select_related("user")[:3]
+        )
+        names = " or ".join(str(membership.user) for membership in admins)
     return f"Ask {names}." if names else ""
 
 

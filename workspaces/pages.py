@@ -1,4 +1,4 @@
-"""What every page of a workspace checks before its view runs."""
+"""What every page of a workspace checks before its view runs, and how it reads ids."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
 from typing import Concatenate, ParamSpec
+from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
@@ -29,6 +30,18 @@ class UserRequest(HttpRequest):
 P = ParamSpec("P")
 View = Callable[Concatenate[UserRequest, Workspace, P], HttpResponseBase]
 Page = Callable[..., HttpResponseBase]
+
+
+def id_in(text: str) -> UUID | None:
+    """Return the id that a form or an address holds, if it is one.
+
+    >>> id_in("00000000-0000-0000-0000-000000000007"), id_in("seven")
+    (UUID('00000000-0000-0000-0000-000000000007'), None)
+    """
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 def workspace_page(

@@ -14,6 +14,7 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import User, Workspace
+from workspaces.pages import id_in
 
 MOST_IDS: Final = 2000
 """More than a page ever offers; longer lists in a form are refused."""
@@ -67,10 +68,9 @@ def id_of(given: QueryDict, name: str) -> uuid.UUID | None:
 
 
 def _id(value: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(value)
-    except ValueError:
-        raise NotFoundError("Not found in this workspace.") from None
+    if found := id_in(value):
+        return found
+    raise NotFoundError("Not found in this workspace.")
 
 
 def typed(given: QueryDict, name: str) -> str:

@@ -156,8 +156,8 @@ def event_context(*, workspace: Workspace, event_id: uuid.UUID) -> dict[str, Any
     """Build the context of one event, with a preview of undoing it. Raises NotFoundError."""
     event = queries.event_get(workspace=workspace, event_id=event_id)
     [view] = queries.event_views(workspace=workspace, rows=[event])
-    needed = Capability.EDIT if queries.is_of_documents(event) else Capability.CURATE
-    allowed = workspace.may(needed)
+    is_of_documents = queries.is_of_documents(event)
+    allowed = workspace.may(Capability.EDIT) if is_of_documents else workspace.may_curate
     preview = None
     if allowed and view.can_undo:
         preview = previewed(event_undo, workspace=workspace, event=event)

@@ -18,7 +18,7 @@ from ingestion.resolution import queries as resolution_queries
 from kb_project.errors import ConflictError, InputError, NotFoundError
 from workspaces import access
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 
 FOLLOWS: Final = "Facts and topics follow in a moment."
 
@@ -105,8 +105,7 @@ def decision_undo(request: UserRequest, workspace: Workspace, decision_id: UUID)
 
 
 def _entity(workspace: Workspace, form: QueryDict, name: str) -> Entity:
-    try:
-        wanted = UUID(form.get(name, ""))
-    except ValueError:
-        raise NotFoundError("There is no such entity in this workspace.") from None
+    wanted = id_in(form.get(name, ""))
+    if wanted is None:
+        raise NotFoundError("There is no such entity in this workspace.")
     return knowledge_queries.entity_get(workspace=workspace, entity_id=wanted)

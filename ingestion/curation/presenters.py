@@ -63,17 +63,16 @@ class Editing:
     refusal: Refusal | None = None
 
 
-def may_curate(workspace: Workspace) -> bool:
-    return workspace.may(Capability.CURATE)
-
-
 def page_context(workspace: Workspace, section: str, **more: Any) -> dict[str, Any]:
     """Return what every page here needs: whether the user may curate, and otherwise whom to ask."""
-    allowed = may_curate(workspace)
+    allowed = workspace.may_curate
+    sees_too_little = workspace.may(Capability.CURATE) and not allowed
     return {
         "workspace": workspace,
         "section": section,
         "is_curator": allowed,
+        "who_may": f"curators {'who can see all collections ' if sees_too_little else ''}of"
+        f" {workspace.name}",
         "whom_to_ask": "" if allowed else access.who_can_grant(workspace),
         **more,
     }
@@ -106,7 +105,7 @@ def entity_context(
         "entities",
         view=view,
         neighbours=list(neighbours.values())[:MOST_NEIGHBOURS],
-        editing=editing if may_curate(workspace) else Editing(),
+        editing=editing if workspace.may_curate else Editing(),
         seen=seen(workspace, [entity.pk]),
         confirmed=confirmed,
         confirmed_by=sentences.who(confirmed) if confirmed else "",

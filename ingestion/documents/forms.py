@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Final
@@ -14,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from ingestion.documents.estimates import FileSize
 from ingestion.models import DocumentState
 from kb_project.errors import InputError
+from workspaces.pages import id_in
 
 TEXT = "text"
 PAGE = "page"
@@ -84,11 +84,8 @@ def words_of(query: QueryDict, name: str) -> str:
 
 def ids_of(data: QueryDict, name: str) -> list[UUID]:
     """Return the ids chosen under a name; invalid ones are skipped."""
-    found = []
-    for value in data.getlist(name):
-        with suppress(ValueError):
-            found.append(UUID(value))
-    return list(dict.fromkeys(found))
+    found = map(id_in, data.getlist(name))
+    return list(dict.fromkeys(one for one in found if one))
 
 
 def document_values(data: QueryDict) -> dict[str, Any]:

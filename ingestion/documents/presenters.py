@@ -77,6 +77,8 @@ def document_page(*, workspace: Workspace, text: str, state: str, number: str) -
     rows = queries.document_rows(workspace=workspace, documents=list(page.object_list))
     counts = queries.state_counts(workspace=workspace)
     moving = counts[DocumentState.QUEUED] + counts[DocumentState.WORKING]
+    # A document may have become ready since its row was read: the page then asks once more.
+    is_moving = bool(moving) or any(row.is_moving for row in rows)
     is_refreshing = queries.is_refreshing(workspace=workspace)
     return {
         "page": page,
@@ -93,7 +95,7 @@ def document_page(*, workspace: Workspace, text: str, state: str, number: str) -
         "text": text,
         "collections": collection_queries.collections(workspace=workspace),
         "is_refreshing": is_refreshing,
-        "is_running": bool(moving) or is_refreshing,
+        "is_running": is_moving or is_refreshing,
         "may_write": workspace.may(Capability.EDIT),
         "may_administer": workspace.may(Capability.ADMINISTER),
     }

@@ -10,9 +10,9 @@ from django.shortcuts import redirect, render
 
 from ingestion.documents.collections.queries import collection_get
 from ingestion.editions import grants
-from kb_project.errors import ConflictError, InputError, KBError
+from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 from workspaces.people import groups, queries
 
 
@@ -25,7 +25,8 @@ def collection_access(
     if request.method == "POST":
         try:
             _carry_out(request, workspace, collection_id)
-        except (InputError, ConflictError) as error:
+        except (InputError, ConflictError, NotFoundError) as error:
+            # Somebody else may have removed the grant, the group or the member meanwhile.
             problem = error
         else:
             return redirect("ingestion:collection_access", workspace.slug, collection_id)
@@ -78,7 +79,6 @@ def _carry_out(request: UserRequest, workspace: Workspace, collection_id: UUID) 
 
 
 def _id(given: str) -> UUID:
-    try:
-        return UUID(given)
-    except ValueError as error:
-        raise InputError("This is no id.", kept="Nothing was changed.") from error
+    if found := id_in(given):
+        return found
+    raise InputError("Choose one from the list.", kept="Nothing was changed.")

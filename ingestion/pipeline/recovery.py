@@ -90,7 +90,7 @@ def is_idle(lane: str) -> bool:
 
 
 def _workspace_ids() -> list[uuid.UUID]:
-    return list(Workspace.objects.order_by("pk").values_list("pk", flat=True))
+    return list(Workspace.at_work().order_by("pk").values_list("pk", flat=True))
 
 
 def _wake_unfinished(workspace_id: uuid.UUID, lanes: Collection[str]) -> int:

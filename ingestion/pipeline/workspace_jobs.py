@@ -49,7 +49,7 @@ def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:
 
 def renew_foreign_vectors() -> int:
     """Renew vectors when a worker of the embedding lane starts; return in how many workspaces."""
-    ids = Workspace.objects.order_by("pk").values_list("pk", flat=True)
+    ids = Workspace.at_work().order_by("pk").values_list("pk", flat=True)
     due = [pk for pk in ids if vectors_are_foreign(workspace_id=pk)]
     for workspace_id in due:
         vectors_renew(workspace_id=workspace_id)

@@ -134,7 +134,7 @@ def queue_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict
         progress=progress(page.counts, case),
         next=page.next,
         refused=cases.case_refused(workspace=workspace),
-        last=last_decision(workspace, user) if presenters.may_curate(workspace) else None,
+        last=last_decision(workspace, user) if workspace.may_curate else None,
         usual=USUAL,
     )
 
@@ -170,7 +170,7 @@ def _shown(workspace: Workspace, case: Case | None, given: QueryDict) -> ShownCa
         kept=kept,
         gained=tuple(gained[:MOST_NAMES]),
         preview=previewed(entities_merge, workspace=workspace, kept=chosen.kept, others=others)
-        if presenters.may_curate(workspace)
+        if workspace.may_curate
         else None,
     )
 

@@ -11,7 +11,7 @@ from ingestion.documents import reader
 from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.reader.blocks import plain as without_marks
 from ingestion.knowledge.spans import SourceSpan
-from workspaces.models import Capability, Workspace
+from workspaces.models import Workspace
 
 register = template.Library()
 register.filter(page_noun)
@@ -73,12 +73,6 @@ def written_by(value: str) -> str:
         "joined": "From a model's notes on single passages",
     }
     return known.get(value, f"Summarised by {value}")
-
-
-@register.simple_tag
-def may_curate(workspace: Workspace) -> bool:
-    """Whether the current user may curate."""
-    return workspace.may(Capability.CURATE)
 
 
 @register.simple_tag

@@ -110,5 +110,5 @@ def unwritten(workspace: Workspace, view: TopicView | None = None) -> dict[str, 
     return {
         "unwritten": rows.filter(community__is_changed=False).count(),
         "has_model": topics.has_chat_model(workspace=workspace),
-        "may_curate": workspace.may(Capability.CURATE),
+        "may_curate": workspace.may_curate,
     }

@@ -12,6 +12,7 @@ from django.http import QueryDict
 from kb_project.errors import InputError
 from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.scope import Scope
+from workspaces.pages import id_in
 
 DATES: Final = frozenset({"dated_from", "dated_to"})
 WORDS: Final = frozenset({"tags", "media_types"})
@@ -84,16 +85,11 @@ def standard_mode() -> str:
 
 
 def is_id(value: str) -> bool:
-    try:
-        UUID(value)
-    except ValueError:
-        return False
-    return True
+    return id_in(value) is not None
 
 
 def id_of(query: QueryDict, name: str) -> UUID | None:
-    value = query.get(name, "")
-    return UUID(value) if is_id(value) else None
+    return id_in(query.get(name, ""))
 
 
 def text_of(query: QueryDict, name: str) -> str:

@@ -8,10 +8,10 @@ from uuid import UUID
 from django.http import QueryDict
 
 from kb_project.errors import InputError
-from retrieval.conversations.forms import is_id
 from retrieval.evaluation import control
 from retrieval.evaluation.measuring import Plan
 from retrieval.search.modes import MODES
+from workspaces.pages import id_in
 
 LONGEST_NUMBERS: Final = 100
 
@@ -47,4 +47,4 @@ def number_in(form: QueryDict, name: str) -> int:
 
 
 def ids_in(form: QueryDict, name: str) -> list[UUID]:
-    return [UUID(value) for value in form.getlist(name) if is_id(value)]
+    return [one for one in map(id_in, form.getlist(name)) if one]

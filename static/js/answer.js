@@ -111,6 +111,14 @@ function follow() {
     window.clearInterval(waiting);
   };
 
+  // The answer is gone with its workspace, or who reads it was removed: app.js shows what was said.
+  document.addEventListener("htmx:responseError", ({ detail }) => {
+    if (detail.xhr.status !== 404 || detail.target.id !== "answer") return;
+    delete answer().dataset.events;
+    show("connection", false);
+    end();
+  });
+
   // The words of a new sentence are told to who listens, not every token.
   const say = (text) => {
     unsaid += text;

@@ -103,9 +103,19 @@ document.addEventListener("htmx:sendError", () =>
   toast("The server did not answer. Work that was running goes on; this page tries again by itself."),
 );
 
+// What the server says of an error it knows: the paragraphs of its panel.
+function sentenceOf(text) {
+  const panel = new DOMParser().parseFromString(text, "text/html");
+  const parts = panel.querySelectorAll("body > .notice--bad > .notice__body > p");
+  return [...parts].map((part) => part.textContent.trim()).join(" ");
+}
+
 document.addEventListener("htmx:responseError", (event) => {
   const status = event.detail.xhr.status;
-  if (status === 401 || status === 403) {
+  const said = sentenceOf(event.detail.xhr.responseText);
+  if (said) {
+    toast(said);
+  } else if (status === 401 || status === 403) {
     toast("You are signed out, or may not do this. Nothing was changed. Reload the page to sign in.");
   } else if (status === 429) {
     toast("Too many requests in a short time. Nothing was changed. Wait a moment, then try again.");

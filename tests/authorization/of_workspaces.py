@@ -87,6 +87,7 @@ ACCOUNTS = [
 
 INSTALLATION = [
     op("GET healthz", NOTHING),
+    op("GET favicon", NOTHING),
     op("GET schema", NOTHING),
     op("GET api_docs", NOTHING),
     op("GET admin:login", STAFF),

@@ -29,6 +29,14 @@ class Product:
     email: str
     password: str
     data: Path
+    log: Path
+
+    def mailed_link(self, email: str) -> str:
+        """The address in the last mail to somebody, which the console shows."""
+        mail = self.log.read_text().rpartition(f"To: {email}")[2]
+        found = re.search(rf"{self.url}/\S+", mail)
+        assert found, f"No link was mailed to {email}."
+        return found[0]
 
     def manage(self, *words: str) -> str:
         """What a command of the installation says on its standard output."""
@@ -55,7 +63,7 @@ def running_product(folder: Path) -> Iterator[Product]:
         process = subprocess.Popen(running, stdout=output, stderr=subprocess.STDOUT)
         try:
             email, password = wait_until_ready(process, log)
-            yield Product(f"http://127.0.0.1:{port}", email, password, data)
+            yield Product(f"http://127.0.0.1:{port}", email, password, data, log)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(60)

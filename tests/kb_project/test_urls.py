@@ -32,3 +32,11 @@ def test_a_server_without_its_database_says_so(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.django_db
 def test_it_only_takes_get():
     assert Client().post("/healthz").status_code == 405
+
+
+@pytest.mark.django_db
+def test_the_icon_that_browsers_look_for_is_the_mark():
+    response = Client().get("/favicon.ico")
+
+    assert response.status_code == 302
+    assert response.headers["Location"].endswith(".svg")

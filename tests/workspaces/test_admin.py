@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import transaction
@@ -244,3 +244,10 @@ def _fill(workspace: Workspace, word: str) -> None:
             leased_by="host:1",
             leased_until=timezone.now() - timedelta(hours=1),
         )
+
+
+def test_dates_are_written_as_on_all_other_pages():
+    client = operator()
+    User.objects.update(date_joined=datetime(2026, 3, 9, 14, 5, tzinfo=UTC))
+
+    assert "9 Mar 2026, 14:05" in listed(client, "workspaces_user")

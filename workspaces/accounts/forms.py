@@ -20,8 +20,7 @@ from workspaces.models import AccountEventKind
 class SignUpForm(account_forms.SignupForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["password1"].help_text = " ".join(password_validators_help_texts())
-        self.fields["password2"].label = "Password again"
+        _describe_password(self.fields, "Password")
 
     def clean_email(self) -> str:
         email: str = super().clean_email()
@@ -30,11 +29,34 @@ class SignUpForm(account_forms.SignupForm):
         return email
 
 
+class SetPasswordForm(account_forms.SetPasswordForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _describe_password(self.fields, "Password")
+
+
+class ResetPasswordKeyForm(account_forms.ResetPasswordKeyForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _describe_password(self.fields, "New password")
+
+
+def _describe_password(fields: dict[str, Any], label: str) -> None:
+    """Name the two fields of a password that is chosen, and say what it must be like."""
+    fields["password1"].label, fields["password2"].label = label, f"{label} again"
+    fields["password1"].help_text = " ".join(password_validators_help_texts())
+
+
 class ProviderSignUpForm(provider_forms.SignupForm):
     """Asks for an address only if the provider gave none, or one that is taken."""
 
 
 class ChangePasswordForm(account_forms.ChangePasswordForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["oldpassword"].label = "Current password"
+        _describe_password(self.fields, "New password")
+
     def clean_oldpassword(self) -> str:
         attempt = sign_in.attempt(self.user.email, context.request)
         if not attempt.is_allowed:

@@ -107,6 +107,7 @@ def _page(
         "form": form or settings_form(workspace),
         "exports": exports.exports_of(workspace=workspace),
         "export_days": settings.EXPORT_DAYS,
+        "deletion_days": settings.WORKSPACE_DELETION_DAYS,
         "is_owner": workspace.may(Capability.OWN),
         "problem": problem,
     }

@@ -39,13 +39,28 @@ _PHRASES: Final = {
     "ownership_transferred": "transferred ownership to {object}",
     "token_created": "created the API token {object}",
     "token_revoked": "revoked the API token {object}",
+    "group_created": "created the group {object}",
+    "group_changed": "changed the group {object}",
+    "group_deleted": "deleted the group {object}",
+    "collection_restricted": "restricted the collection {object}",
+    "collection_opened": "opened the collection {object} to all members",
+    "grant_given": "granted access to the collection {object}",
+    "grant_taken": "removed access to the collection {object}",
+    "installation_model_set": "allowed or withheld the installation’s model",
+    "opened_by_operator": "opened the workspace in the administration",
+}
+_OF_LINKS: Final = {
+    "member_invited": "created an invitation link",
+    "invitation_resent": "renewed an invitation link",
+    "invitation_revoked": "revoked an invitation link",
 }
 
 
 def sentence(event: AuditEvent) -> str:
     """Say who did what: "Ana changed the role of “Ben”."."""
     named = f"“{event.object_name}”" if event.object_name else "something"
-    phrase = _PHRASES.get(event.action)
+    is_link = (event.object_kind, event.object_name) == ("invitation", "link")
+    phrase = (_OF_LINKS if is_link else _PHRASES).get(event.action, _PHRASES.get(event.action))
     if phrase is not None:
         return f"{event.actor} {phrase.format(object=named)}."
     about = f" {named}" if event.object_name else ""

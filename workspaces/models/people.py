@@ -167,6 +167,11 @@ class Workspace(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @classmethod
+    def at_work(cls) -> models.QuerySet[Workspace]:
+        """Return those in which work goes on: not the deleted ones, nor their editions."""
+        return cls.objects.filter(purge_at=None, source__purge_at=None)
+
     @property
     def is_deleted(self) -> bool:
         return self.purge_at is not None
@@ -187,6 +192,14 @@ class Workspace(models.Model):
     def may(self, capability: Capability) -> bool:
         """Whether the user who passed the gate may do this; False before the gate."""
         return self.membership is not None and self.membership.may(capability)
+
+    @property
+    def may_curate(self) -> bool:
+        """Whether the user who passed the gate may correct what was found in the documents.
+
+        In an edition they see only some of these: see ``workspaces.access``.
+        """
+        return self.source_id is None and self.may(Capability.CURATE)
 
 
 class TenantForeignKey(models.ForeignKey[_SetT, _GetT]):

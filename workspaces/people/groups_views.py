@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 
 from kb_project.errors import ConflictError, InputError, KBError
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 from workspaces.people import groups, queries
 
 
@@ -66,7 +66,7 @@ def group_delete(request: UserRequest, workspace: Workspace, group_id: UUID) -> 
 
 
 def _ids(given: list[str]) -> list[UUID]:
-    try:
-        return [UUID(one) for one in given]
-    except ValueError as error:
-        raise InputError("One of the members is no id.", kept="Nothing was changed.") from error
+    ids = [id_in(one) for one in given]
+    if None in ids:
+        raise InputError("Choose members from the list.", kept="Nothing was changed.")
+    return [one for one in ids if one]

@@ -69,7 +69,7 @@ class InvitationListApi(WaitingAPIView):
         takes=InputSerializer,
         gives=IssuedSerializer,
         status=201,
-        errors=(403, 409),
+        errors=(403, 409, 429),
     )
     def post(self) -> object:
         """Invite by e-mail, or create a link. Valid for seven days."""
@@ -98,7 +98,7 @@ class InvitationApi(WorkspaceAPIView):
 class InvitationRenewApi(WaitingAPIView):
     """Send an invitation again."""
 
-    @reading("invitation_renew", at_source=True, gives=IssuedSerializer, errors=(403, 409))
+    @reading("invitation_renew", at_source=True, gives=IssuedSerializer, errors=(403, 409, 429))
     def post(self, invitation_id: UUID) -> Issued:
         """Give an invitation a new link and seven more days. The former link stops working."""
         return inviting.invitation_renew(

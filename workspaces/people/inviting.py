@@ -18,7 +18,13 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
-from kb_project.errors import ConflictError, ForbiddenError, InputError, NotFoundError
+from kb_project.errors import (
+    ConflictError,
+    ForbiddenError,
+    InputError,
+    LimitError,
+    NotFoundError,
+)
 from workspaces import access, limits
 from workspaces.limits import Rate
 from workspaces.models import (
@@ -71,7 +77,7 @@ def invite(*, workspace: Workspace, user: User, wanted: Wanted, host: str) -> Is
     ``host`` begins the link: "https://kb.example.org". Call outside a transaction: it waits for the
     mail server; if that fails, the invitation stays, to be sent again. Raises InputError,
     ForbiddenError for a role above the user's own, ConflictError if the address is a member's or
-    was invited already.
+    was invited already, LimitError for too many in an hour.
     """
     email, token = wanted.email.strip().lower(), secrets.token_urlsafe(32)
     with members.changing(workspace):
@@ -101,7 +107,7 @@ def invitation_renew(
     """Give an open or expired invitation a new link and seven more days, and send it again.
 
     The former link stops working. Call outside a transaction, as ``invite``. Raises NotFoundError,
-    ForbiddenError, ConflictError.
+    ForbiddenError, ConflictError, LimitError.
     """
     token = secrets.token_urlsafe(32)
     with members.changing(workspace):
@@ -195,7 +201,7 @@ def _check_address(
             f"{who} already a member of this workspace.",
             code="already_member",
             kept=UNCHANGED,
-            next_step="To change what they may do, change the role in the list of members.",
+            next_step="To change a role, use the list of members.",
         )
     earlier = Invitation.objects.in_workspace(workspace).filter(
         email=email, state=InvitationState.OPEN
@@ -228,11 +234,11 @@ def _open(workspace: Workspace, invitation_id: uuid.UUID) -> Invitation:
 def _take(name: str, rate: Rate) -> None:
     allowed = limits.take(name, rate)
     if not allowed.is_allowed:
-        raise ConflictError(
+        raise LimitError(
             "Too many invitations were sent in the last hour.",
-            code="too_many_invitations",
             kept=UNCHANGED,
             next_step=f"Try again in {-(-allowed.retry_after // 60)} min.",
+            retry_after=allowed.retry_after,
         )
 
 

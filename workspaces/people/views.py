@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from kb_project.errors import ForbiddenError, InputError, KBError
+from kb_project.errors import ForbiddenError, InputError, KBError, LimitError
 from workspaces import access
 from workspaces.models import INVITE, Capability, Role, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -189,7 +189,7 @@ def invitation_revoke(
             workspace=workspace, user=request.user, invitation_id=invitation_id
         )
     except KBError as error:
-        _raise_if_forbidden(error)
+        _raise_if_refused(error)
         return _member_page(request, workspace, problem=error)
     messages.success(request, "The invitation was revoked. Its link no longer works.")
     return redirect(MEMBERS, workspace.slug)
@@ -206,14 +206,16 @@ def _issued_page(
     try:
         issued = issue()
     except KBError as error:
-        _raise_if_forbidden(error)
+        _raise_if_refused(error)
         return _page_after(request, workspace, problem=error)
     return _page_after(request, workspace, issued=issued)
 
 
-def _raise_if_forbidden(error: KBError) -> None:
-    """Who may not invite gets the page of a refusal; all others learn why beside the form."""
-    if error.code == ForbiddenError.default_code:
+def _raise_if_refused(error: KBError) -> None:
+    """Who may not invite, or not yet, gets the page of a refusal; all others learn why beside the
+    form.
+    """
+    if error.code == ForbiddenError.default_code or isinstance(error, LimitError):
         raise error
 
 

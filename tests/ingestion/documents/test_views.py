@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from ingestion.documents import presenters
+from ingestion.documents import presenters, queries
 from ingestion.models import Document, DocumentState
 from ingestion.parsers.formats import XLS
 from tests.ingestion.pages import (
@@ -87,6 +88,26 @@ def test_the_list_asks_again_only_while_something_runs(cast):
 
     assert "every 2s" in page
     assert "Waiting" in page
+
+
+def test_the_list_asks_again_for_a_document_that_becomes_ready_meanwhile(cast, monkeypatch):
+    """Its row was read before, and would say forever that it is being worked on."""
+    document = make_document(cast.workspace, "The light", "Skarrow Light was lit.")
+    rows = Document.objects.in_workspace(cast.workspace).filter(pk=document.pk)
+    with access.in_workspace(cast.workspace.pk):
+        rows.update(state=DocumentState.WORKING)
+    count = queries.state_counts
+
+    def counts_a_little_later(**of: Any) -> dict[str, int]:
+        rows.update(state=DocumentState.READY)
+        return count(**of)
+
+    monkeypatch.setattr(queries, "state_counts", counts_a_little_later)
+
+    page = page_of(cast.alice, "document_list", cast)
+
+    assert "Working" in page
+    assert "every 2s" in page
 
 
 def test_a_refresh_answers_with_the_list_alone(cast):

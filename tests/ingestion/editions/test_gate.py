@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from ingestion.models import Collection, Document
+from ingestion.models import Collection, Document, Entity
 from kb_project.errors import ForbiddenError
 from tests.ingestion.editions.conftest import Team, access_of
 from workspaces import access
@@ -123,3 +123,20 @@ def test_members_and_models_are_the_workspaces(bob: Client, closed: Team):
         assert page.status_code == 200, name
     members = bob.get(reverse("workspaces:member_list", args=[closed.workspace.slug]))
     assert "Alice" in members.content.decode()
+
+
+def test_a_curator_who_sees_too_little_is_offered_no_correction_and_told_why(
+    bob: Client, closed: Team
+):
+    with access.in_workspace(closed.read_by(closed.bob).pk):
+        entity = Entity.objects.in_workspace(closed.read_by(closed.bob)).get(name="Ada Lind")
+
+    page = bob.get(address("entity_detail", closed, entity.pk)).content.decode()
+    entities = bob.get(address("entity_list", closed)).content.decode()
+    queue = bob.get(address("curation_queue", closed))
+
+    assert f"Only curators who can see all collections of {closed.workspace.name}" in page
+    assert "Ask Alice." in page
+    assert address("entities_merge", closed, entity.pk) not in page
+    assert "New entity" not in entities
+    assert not queue.context["is_curator"]

@@ -15,7 +15,7 @@ from tests import rows
 from tests.ingestion.editions.conftest import Team
 from workspaces import access
 from workspaces.models import AuditEvent, Group
-from workspaces.people import groups
+from workspaces.people import groups, members
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -134,6 +134,27 @@ def test_the_page_says_who_has_access_and_changes_it(team: Team, client: Client)
     with access.in_workspace(team.workspace.pk):
         [grant] = CollectionGrant.objects.in_workspace(team.workspace)
     client.post(page(team), {"take": str(grant.pk)})
-    assert "Nobody but admins and owners" in client.get(page(team)).content.decode()
+    assert "Only admins and owners so far" in client.get(page(team)).content.decode()
     refused = client.post(page(team), {"to": "group:nobody"})
-    assert "This is no id" in refused.content.decode()
+    assert "Choose one from the list" in refused.content.decode()
+
+
+def test_two_people_who_edit_the_same_grants_learn_on_the_page_what_the_other_did(
+    team: Team, client: Client
+):
+    team.restrict(team.court)
+    team.grant(team.bob, team.court)
+    client.force_login(team.alice)
+    shown = client.get(page(team))
+    [grant] = shown.context["grants"]
+    member = team.membership(team.bob)
+    client.post(page(team), {"take": str(grant.id)})
+    members.member_remove(workspace=team.workspace, user=team.alice, member_id=member.pk)
+
+    taken = client.post(page(team), {"take": str(grant.id)})
+    given = client.post(page(team), {"to": f"member:{member.pk}"})
+
+    assert "This access was removed already." in taken.content.decode()
+    assert "There is no such member" in given.content.decode()
+    for answer in (taken, given):
+        assert "Only admins and owners so far." in answer.content.decode()

@@ -266,3 +266,20 @@ def test_the_sweep_passes_over_a_deleted_workspace(reading):
     recovery.sweep()
 
     assert job_now(job).state == RunState.PAUSED
+
+
+@pytest.mark.parametrize("lane", list(runner.LANES))
+def test_a_deleted_workspace_stops_neither_the_sweep_nor_a_starting_worker(lane: str):
+    """With nothing left to read in it: that is looked at in every workspace."""
+    cast, other = rows.make_cast(), rows.make_cast("Elsewhere")
+    edition = Workspace.objects.create(
+        name="Harbour", slug="edition-of-it", source=cast.workspace, is_current=False
+    )
+    delete(cast)
+
+    recovery.sweep()
+    recovery.start_lane(lane)
+
+    looked_at = recovery._workspace_ids()
+    assert other.workspace.pk in looked_at
+    assert not {cast.workspace.pk, edition.pk} & set(looked_at)

@@ -9,7 +9,7 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
-from kb_project.errors import ConflictError, ForbiddenError, KBError
+from kb_project.errors import ConflictError, ForbiddenError, KBError, LimitError
 from tests import rows
 from tests.workspaces.people.invited import change, invite, mailed, opened, role_of, token_in
 from workspaces.administration import services as settings_services
@@ -108,10 +108,10 @@ def test_invitations_by_the_dozen_are_slowed_down():
     for _ in range(inviting.INVITATIONS.count):
         invite(cast.workspace, cast.alice)
 
-    with pytest.raises(ConflictError) as refused:
+    with pytest.raises(LimitError) as refused:
         invite(cast.workspace, cast.alice)
 
-    assert refused.value.code == "too_many_invitations"
+    assert 0 < refused.value.retry_after <= inviting.INVITATIONS.seconds
     assert "min" in refused.value.next_step
 
 

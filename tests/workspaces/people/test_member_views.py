@@ -15,8 +15,9 @@ from django.utils import timezone
 from tests import rows
 from tests.workspaces.pages import address, signed_in
 from workspaces import access
+from workspaces.limits import Rate
 from workspaces.models import Membership, Role, User
-from workspaces.people import services as people_services
+from workspaces.people import inviting, services as people_services
 
 pytestmark = pytest.mark.django_db
 
@@ -375,3 +376,21 @@ def test_the_switcher_lists_every_workspace_and_marks_this_one():
 
     assert page.count('class="dropdown-item"\n                 href="/w/space-') == 30
     assert page.count('aria-current="true"') == 1
+
+
+def test_invitations_without_end_are_answered_like_any_other_limit(monkeypatch):
+    cast = rows.make_cast()
+    monkeypatch.setattr(inviting, "INVITATIONS", Rate(1, 3600))
+    client = signed_in(cast.alice)
+    client.post(at("member_invite"), {"role": "viewer"})
+
+    page = client.post(at("member_invite"), {"role": "viewer"})
+    program = client.post(
+        f"/api/v1/workspaces/{cast.workspace.pk}/invitations/",
+        {"role": "viewer"},
+        content_type="application/json",
+    )
+
+    assert (page.status_code, program.status_code) == (429, 429)
+    assert 0 < int(page["Retry-After"]) <= 3600
+    assert 0 < int(program["Retry-After"]) <= 3600
