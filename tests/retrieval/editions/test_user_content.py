@@ -14,12 +14,12 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import Collection, CollectionGrant, Document, Entity
 from kb_project.errors import UnavailableError
 from retrieval import user_content
-from retrieval.conversations import asking, queries
+from retrieval.conversations import asking, following, queries
 from retrieval.conversations.queries import Asked
 from retrieval.models import Answer, Citation, Question, QuestionSet
 from tests import rows
 from tests.ingestion.editions.conftest import Team, team
-from workspaces import access, editions
+from workspaces import access, editions as closing
 from workspaces.models import User, Workspace
 
 __all__ = ["team"]
@@ -172,7 +172,7 @@ def test_an_edition_without_an_audience_keeps_what_people_made_and_nothing_else(
         titles = set(Document.objects.in_workspace(store).values_list("title", flat=True))
     assert titles == {""}
     with pytest.raises(UnavailableError):
-        editions.edition_for(team.workspace, [team.court.pk])
+        closing.edition_for(team.workspace, [team.court.pk])
 
 
 def test_deleting_a_document_for_good_takes_its_quotes_out_of_stores(team: Team):
@@ -251,6 +251,27 @@ def test_an_answer_that_is_being_written_keeps_its_edition_until_it_ends(team: T
     team.sync()
     [store] = stores(team)
     assert read(store, asked.question.pk) is not None
+
+
+def test_who_follows_an_answer_in_an_edition_is_let_go_when_their_access_changes(team: Team):
+    team.restrict(team.court)
+    team.sync()
+    asked = ask(team, team.bob)
+    place = team.read_by(team.bob).pk
+    follower = following.Followed(place, asked.answer.pk, team.bob.pk, -1)
+    stranger = following.Followed(place, asked.answer.pk, rows.make_user("Charlie").pk, -1)
+
+    seen = following._read_in(place, [stranger, follower])
+    assert list(seen) == [1]
+    assert [event.kind for event in seen[1]][-1] == "done"
+
+    closing.close(team.workspace.pk)
+    assert not following._read_in(place, [follower])
+
+    team.sync()
+    assert following._read_in(place, [follower])
+    team.grant(team.bob, team.court)
+    assert not following._read_in(place, [follower])
 
 
 def test_a_set_whose_name_is_taken_gets_a_number(team: Team):
