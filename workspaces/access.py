@@ -34,16 +34,19 @@ from workspaces.models import ApiToken, Capability, Membership, Right, User, Wor
 MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
 WORKSPACE: Final = (
     *("id", "name", "slug", "is_demo", "created_by_id", "created_at"),
-    *("source_id", "audience", "is_current", "former_slugs", "document_language"),
-    *("editors_invite", "editors_delete", "viewers_export", "purge_at"),
+    *("source_id", "hidden", "is_current", "is_store", "needs_sync", "former_slugs"),
+    *("document_language", "editors_invite", "editors_delete", "viewers_export", "purge_at"),
 )
 
 
-# Whether a job with the row ``r`` is to stop: when asked, or when its workspace was deleted.
-WANTS_STOP: Final[LiteralString] = (
-    "(r.wants_stop OR EXISTS (SELECT FROM workspaces_workspace AS w"
-    " WHERE w.id = r.workspace_id AND w.purge_at IS NOT NULL))"
-)
+# Whether a job with the row ``r`` is to stop: when asked, when its workspace was deleted, or when
+# its edition was closed, since the job may rest on what is hidden now.
+WANTS_STOP: Final[LiteralString] = """(r.wants_stop OR EXISTS (
+    SELECT FROM workspaces_workspace AS w
+      LEFT JOIN workspaces_workspace AS s ON s.id = w.source_id
+     WHERE w.id = r.workspace_id
+       AND (coalesce(s.purge_at, w.purge_at) IS NOT NULL
+            OR w.source_id IS NOT NULL AND NOT w.is_current)))"""
 
 
 class DeletedError(NotFoundError):
@@ -246,7 +249,7 @@ def _within_grants(
         return workspace
     if not grants.unseen:
         return workspace
-    edition = editions.edition_for(workspace, grants.seen)
+    edition = editions.edition_for(workspace, grants.unseen)
     set_scope(workspace_id=edition.pk, user_id=membership.user_id)
     return edition
 

@@ -1,10 +1,13 @@
 """Editions: what a workspace is for people who may not see all of its collections.
 
-People who may see the same restricted collections are an audience. For each audience that does not
-see all of them there is an edition: a workspace of its own with copies of the documents that it may
-see (``ingestion.editions``), from which everything else is derived as in any workspace. So nothing
-that an audience reads, counts or ranks can depend on what is hidden from it, and the two locks
-between workspaces also stand between a person and what is hidden.
+People from whom the same restricted collections are hidden are an audience. Each audience has an
+edition: a workspace of its own with copies of the documents that it may see
+(``ingestion.editions``), from which everything else is derived as in any workspace. So nothing that
+an audience reads, counts or ranks can depend on what is hidden from it, and the two locks between
+workspaces also stand between a person and what is hidden.
+
+What people make in an edition outlives it: it follows them where they may see everything it may
+rest on, and is kept in a store, an edition that nobody reads, where they may not.
 """
 
 from __future__ import annotations
@@ -47,12 +50,13 @@ def grants_of(membership: Membership) -> Grants:
     )
 
 
-def edition_for(source: Workspace, audience: Sequence[uuid.UUID]) -> Workspace:
-    """Return the audience's edition, under the source's name and address.
+def edition_for(source: Workspace, hidden: Sequence[uuid.UUID]) -> Workspace:
+    """Return the edition without these collections, under the source's name and address.
 
     Raises UnavailableError while it is being prepared.
     """
-    edition = Workspace.objects.filter(source=source, audience=sorted(audience)).first()
+    rows = Workspace.objects.filter(source=source, hidden=sorted(hidden), is_store=False)
+    edition = rows.first()
     if edition is None or not edition.is_current:
         raise UnavailableError(
             f"Your view of {source.name} is being prepared.",

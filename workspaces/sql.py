@@ -28,8 +28,8 @@ READ_SCOPE: Final[LiteralString] = (
 MEMBERSHIP: Final[LiteralString] = """
 SELECT m.id, m.workspace_id, m.user_id, m.role, m.capabilities, m.created_at,
        w.id, w.name, w.slug, w.is_demo, w.created_by_id, w.created_at,
-       w.source_id, w.audience, w.is_current, w.former_slugs, w.document_language,
-       w.editors_invite, w.editors_delete, w.viewers_export, w.purge_at,
+       w.source_id, w.hidden, w.is_current, w.is_store, w.needs_sync, w.former_slugs,
+       w.document_language, w.editors_invite, w.editors_delete, w.viewers_export, w.purge_at,
        EXISTS (SELECT FROM ingestion_collection
                 WHERE workspace_id = %(workspace)s AND is_restricted)
   FROM workspaces_membership AS m

@@ -1,22 +1,19 @@
 """Copy documents of a workspace into one of its editions.
 
-A transaction sees one workspace, so rows go through temporary tables: read in the source's scope,
-written in the edition's. They keep their ids; everything else in the edition is derived from them.
+They keep their ids; everything else in the edition is derived from them.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final
 
-from django.db import transaction
-from django.db.models import Model
 from psycopg import sql
 
 from ingestion.documents import archive
 from ingestion.editions.sql import DELETE_DOCUMENTS
+from ingestion.editions.transfer import Tables, transfer
 from ingestion.knowledge.corpus import CORPUS_CHANGED
 from ingestion.models import (
     Chunk,
@@ -48,13 +45,13 @@ _RUNS: Final = sql.SQL("""job_id = ANY (ARRAY(SELECT id FROM ingestion_ingestion
    AND state NOT IN ('pending', 'running', 'paused')))""")
 
 # In the order of their references. What is archived is not searched: it is copied when it is back.
-RECORD: Final[tuple[tuple[type[Model], sql.SQL], ...]] = (
+RECORD: Final[Tables] = (
     (Document, sql.SQL("id = ANY(%(documents)s::uuid[])")),
     (DocumentVersion, _DOCUMENT),
     (IngestionJob, _ENDED),
     (StageRun, _RUNS),
 )
-PASSAGES: Final[tuple[tuple[type[Model], sql.SQL], ...]] = (
+PASSAGES: Final[Tables] = (
     (Chunk, _DOCUMENT),
     (ChunkExtraction, _CHUNKS),
     (ChunkEmbedding, _CHUNKS),
@@ -88,65 +85,29 @@ def copy_documents(
     tables = RECORD + PASSAGES if passages else RECORD
     for first in range(0, len(documents), GROUP):
         group = list(documents[first : first + GROUP])
-        with (
-            transaction.atomic(),
-            _read(source, group, tables) as read,
-            access.in_workspace(edition),
-            bulk_plans(),
-        ):
-            remove_documents(edition, group)
-            for model in read:
-                _write(edition, model)
+        values = {"documents": group}
+        with transfer(source, edition, tables, values) as write, bulk_plans():
+            archive.clear(edition, group)
+            for model in (DocumentVersion, IngestionJob):
+                model.objects.in_workspace(edition).filter(document_id__in=group).delete()
+            # The document's row stays, and with it what people cited of it.
+            write(Document)
             if passages:
                 _resolve(edition, group)
 
 
 def remove_documents(edition: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     """Remove copies and what derives from them, in the edition's scope; propagate afterwards."""
-    values = {"workspace": edition, "documents": list(documents)}
     archive.clear(edition, documents)
-    run_sql(DELETE_DOCUMENTS, values)
+    delete_documents(edition, documents)
+
+
+def delete_documents(edition: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
+    """Delete the rows of documents from which nothing derives, in the edition's scope."""
+    run_sql(DELETE_DOCUMENTS, {"workspace": edition, "documents": list(documents)})
 
 
 def _resolve(edition: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     values = {"workspace": edition, "documents": list(documents)}
     resolve_documents(edition, dict(run_sql(archive.VERSIONS, values)))
     run_sql(CORPUS_CHANGED, values)
-
-
-@contextmanager
-def _read(
-    source: uuid.UUID,
-    documents: list[uuid.UUID],
-    tables: Sequence[tuple[type[Model], sql.SQL]],
-) -> Iterator[list[type[Model]]]:
-    values = {"source": source, "documents": documents}
-    with access.in_workspace(source):
-        for model, condition in tables:
-            statement = sql.SQL(
-                "CREATE TEMPORARY TABLE {copy} ON COMMIT DROP AS"
-                " SELECT {columns} FROM {table} WHERE workspace_id = %(source)s AND {condition}"
-            )
-            run_sql(statement.format(**_names(model), condition=condition), values)
-    yield [model for model, _ in tables]
-    for model, _ in tables:
-        run_sql(sql.SQL("DROP TABLE {copy}").format(copy=_names(model)["copy"]))
-
-
-def _write(edition: uuid.UUID, model: type[Model]) -> None:
-    statement = sql.SQL(
-        "INSERT INTO {table} (workspace_id, {columns}) SELECT %(edition)s, {columns} FROM {copy}"
-    )
-    run_sql(statement.format(**_names(model)), {"edition": edition})
-
-
-def _names(model: type[Model]) -> dict[str, sql.Composable]:
-    columns = [field.column for field in model._meta.concrete_fields]
-    table = model._meta.db_table
-    return {
-        "table": sql.Identifier(table),
-        "copy": sql.Identifier("pg_temp", f"copied_{table}"),
-        "columns": sql.SQL(", ").join(
-            sql.Identifier(column) for column in columns if column != "workspace_id"
-        ),
-    }

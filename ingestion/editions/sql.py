@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# What the members of a workspace may see: for each, the restricted collections they were granted.
-AUDIENCES: Final[LiteralString] = """
-SELECT DISTINCT ARRAY(
-       SELECT DISTINCT g.collection_id
-         FROM ingestion_collectiongrant AS g
-         JOIN ingestion_collection AS c
-           ON c.workspace_id = %(workspace)s AND c.id = g.collection_id AND c.is_restricted
-        WHERE g.workspace_id = %(workspace)s
-          AND (g.membership_id = m.id OR g.group_id IN (
-               SELECT group_id FROM workspaces_groupmember
-                WHERE workspace_id = %(workspace)s AND membership_id = m.id))
+# What is hidden from each member of a workspace: the restricted collections without a grant to them
+# or to a group of theirs. Nothing from those who administer.
+HIDDEN_BY_READER: Final[LiteralString] = """
+SELECT m.user_id, ARRAY(
+       SELECT c.id FROM ingestion_collection AS c
+        WHERE c.workspace_id = %(workspace)s AND c.is_restricted
+          AND NOT ('administer' = ANY(m.capabilities))
+          AND NOT EXISTS (
+              SELECT FROM ingestion_collectiongrant AS g
+               WHERE g.workspace_id = %(workspace)s AND g.collection_id = c.id
+                 AND (g.membership_id = m.id OR g.group_id IN (
+                      SELECT group_id FROM workspaces_groupmember
+                       WHERE workspace_id = %(workspace)s AND membership_id = m.id)))
         ORDER BY 1)
   FROM workspaces_membership AS m
- WHERE m.workspace_id = %(workspace)s AND NOT ('administer' = ANY(m.capabilities))
+ WHERE m.workspace_id = %(workspace)s
 """
 RESTRICTED: Final[LiteralString] = """
 SELECT id FROM ingestion_collection
@@ -27,6 +29,16 @@ SELECT id FROM ingestion_collection
 # One sync of a workspace's editions at a time.
 HOLD: Final[LiteralString] = """
 SELECT pg_advisory_xact_lock(hashtextextended('editions ' || %(workspace)s::text, 0))
+"""
+
+# Opens an edition, unless somebody closed it since its documents were compared with the source's:
+# then its row is another version.
+VERSION: Final[LiteralString] = """
+SELECT xmin::text FROM workspaces_workspace WHERE id = %(edition)s
+"""
+OPEN: Final[LiteralString] = """
+UPDATE workspaces_workspace SET is_current = true
+ WHERE id = %(edition)s AND NOT is_current AND xmin::text = %(version)s
 """
 
 # Documents outside the hidden collections, with what changes whenever one has to be copied again.

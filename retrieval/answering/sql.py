@@ -53,18 +53,44 @@ SELECT sequence, kind, payload::text FROM retrieval_answerevent
  ORDER BY sequence
 """
 
-# The same for many followers, each with the answer at their position. A follower who may not see
-# the answer gets no row; one who is up to date gets one without an event.
-EVENTS_FOLLOWED: Final[LiteralString] = """
-SELECT f.place, e.sequence, e.kind, e.payload::text
-  FROM unnest(%(answers)s::uuid[], %(people)s::bigint[], %(afters)s::int[])
-       WITH ORDINALITY AS f (answer, person, after, place)
-  JOIN retrieval_answer AS a ON a.workspace_id = %(workspace)s AND a.id = f.answer
+# Which followers still read there: members, with a token that still holds if they came with one,
+# from whom the same collections are hidden as from the edition. Run in the scope of the source.
+FOLLOWERS: Final[LiteralString] = """
+SELECT f.place
+  FROM unnest(%(people)s::bigint[], %(tokens)s::uuid[])
+       WITH ORDINALITY AS f (person, token, place)
+  JOIN workspaces_workspace AS w
+    ON w.id = %(workspace)s AND (w.source_id IS NULL OR w.is_current)
+  JOIN workspaces_workspace AS s ON s.id = %(source)s AND s.purge_at IS NULL
   JOIN workspaces_membership AS m
-    ON m.workspace_id = %(workspace)s AND m.user_id = f.person
+    ON m.workspace_id = %(source)s AND m.user_id = f.person
    AND m.capabilities @> %(may)s::varchar[]
   JOIN workspaces_user AS u ON u.id = f.person AND u.is_active
-  JOIN workspaces_workspace AS w ON w.id = %(workspace)s AND w.purge_at IS NULL
+ WHERE (f.token IS NULL OR EXISTS (
+       SELECT FROM workspaces_apitoken AS t
+        WHERE t.workspace_id = %(source)s AND t.id = f.token AND t.membership_id = m.id
+          AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+          AND t.capabilities @> %(may)s::varchar[]))
+   AND w.hidden = ARRAY(
+       SELECT c.id FROM ingestion_collection AS c
+        WHERE c.workspace_id = %(source)s AND c.is_restricted
+          AND NOT ('administer' = ANY(m.capabilities))
+          AND NOT EXISTS (
+              SELECT FROM ingestion_collectiongrant AS g
+               WHERE g.workspace_id = %(source)s AND g.collection_id = c.id
+                 AND (g.membership_id = m.id OR g.group_id IN (
+                      SELECT group_id FROM workspaces_groupmember
+                       WHERE workspace_id = %(source)s AND membership_id = m.id)))
+        ORDER BY 1)
+"""
+
+# The events of many answers, each after the one that the follower at this place knows. An answer
+# that is gone has no row; a follower who is up to date gets one without an event.
+EVENTS_FOLLOWED: Final[LiteralString] = """
+SELECT f.place, e.sequence, e.kind, e.payload::text
+  FROM unnest(%(answers)s::uuid[], %(afters)s::int[], %(places)s::int[])
+       AS f (answer, after, place)
+  JOIN retrieval_answer AS a ON a.workspace_id = %(workspace)s AND a.id = f.answer
   LEFT JOIN retrieval_answerevent AS e
     ON e.workspace_id = %(workspace)s AND e.answer_id = f.answer AND e.sequence > f.after
  ORDER BY f.place, e.sequence

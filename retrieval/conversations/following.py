@@ -3,7 +3,7 @@ read in one batch for all that wait.
 
 When many follow at once, a transaction per read costs more than the read itself. So while one read
 is under way the others collect, and go next. Every read checks again whether each person may still
-see the answer.
+see the answer: as a member, with the same access to collections, and with their token, if any.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from kb_project.errors import NotFoundError
 from kb_project.sql import run_sql
 from retrieval.answering import events, sql
 from workspaces import access
+from workspaces.editions import source_id
 from workspaces.models import Capability
 
 MOST_TOGETHER: Final = 50
@@ -137,12 +138,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """An answer, the person who follows it, and the last event they know."""
+    """An answer, the person who follows it, and the last event they know.
+
+    ``token_id`` is the token they signed in with, if they did.
+    """
 
     workspace_id: UUID
     answer_id: UUID
     user_id: int
     after: int
+    token_id: UUID | None = None
 
 
 @dataclass(slots=True)
@@ -208,19 +213,29 @@ def _read(wanted: Sequence[Followed]) -> list[list[Event] | NotFoundError]:
 
 
 def _read_in(workspace_id: UUID, wanted: Sequence[Followed]) -> dict[int, list[Event]]:
-    """Return events by position in ``wanted``."""
-    values = {
+    """Return events by position in ``wanted``, of those who may still see them."""
+    source = source_id(workspace_id)
+    whom = {
         "workspace": workspace_id,
-        "answers": [one.answer_id for one in wanted],
+        "source": source,
         "people": [one.user_id for one in wanted],
-        "afters": [one.after for one in wanted],
+        "tokens": [one.token_id for one in wanted],
         "may": [Capability.READ.value],
     }
-    with access.in_workspace(workspace_id):
-        rows = run_sql(sql.EVENTS_FOLLOWED, values)
+    # Members, tokens and grants are the source's, answers the edition's.
+    with access.in_workspace(source):
+        places = [place - 1 for (place,) in run_sql(sql.FOLLOWERS, whom)]
+        values = {
+            "workspace": workspace_id,
+            "answers": [wanted[place].answer_id for place in places],
+            "afters": [wanted[place].after for place in places],
+            "places": places,
+        }
+        with access.in_workspace(workspace_id):
+            rows = run_sql(sql.EVENTS_FOLLOWED, values)
     found: dict[int, list[Event]] = defaultdict(list)
     for place, sequence, kind, payload in rows:
-        events = found[place - 1]
+        events = found[place]
         if sequence is not None:
             events.append(Event(sequence, kind, payload))
     return found

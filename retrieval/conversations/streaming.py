@@ -2,7 +2,8 @@
 
 The view checks access inside its transaction and returns; the stream then waits in the event loop,
 holding neither a thread nor a connection. Every read checks again: a stream ends when its
-follower's membership ends, and when its answer does.
+follower's membership or token ends or their access to collections changes, and when its answer
+does.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def stream_of(*, workspace: Workspace, user: User, answer_id: UUID, after: int) 
     is_finished = _is_finished(workspace.pk, answer_id)
     if is_finished and after != NEVER and not events_after(workspace.pk, answer_id, after):
         return HttpResponse(status=204)
+    token_id = user.token.pk if user.token else None
     response = StreamingHttpResponse(
-        followed(Followed(workspace.pk, answer_id, user.pk, after)),
+        followed(Followed(workspace.pk, answer_id, user.pk, after, token_id)),
         content_type="text/event-stream",
     )
     # A buffering proxy would hold the answer back.

@@ -225,4 +225,4 @@ def test_mail_and_host_decide_what_accounts_need(host, mail, expected):
         text=True,
     )
 
-    assert done.stdout.strip() == str([*expected]), done.stderr
+    assert done.stdout.strip() == str(list(expected)), done.stderr

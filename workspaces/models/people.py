@@ -122,10 +122,10 @@ EXPORT: Final = Right(
 class Workspace(models.Model):
     """The tenant. Everything a team has belongs to exactly one.
 
-    An edition is a workspace too: a copy of its ``source`` for an ``audience``, the people who may
-    see the same restricted collections, without the documents of the others
-    (``workspaces.editions``). It has no members: the gate takes people there, while it
-    ``is_current``.
+    An edition is a workspace too: a copy of its ``source`` without the documents of ``hidden``
+    collections, for those who may see all others (``workspaces.editions``). It has no members: the
+    gate takes people there, while it ``is_current``. One that ``is_store`` is read by nobody: it
+    keeps what people made in the edition and may not see now.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -137,8 +137,11 @@ class Workspace(models.Model):
     source = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="editions"
     )
-    audience = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
+    hidden = ArrayField(models.UUIDField(), default=list, db_default=[], blank=True)
     is_current = models.BooleanField(default=True, db_default=True)
+    is_store = models.BooleanField(default=False, db_default=False)
+    # Set by the database when a collection is restricted, until a sync finds nothing to do.
+    needs_sync = models.BooleanField(default=False, db_default=False)
     # Addresses it had before, the latest last: links to them keep working.
     former_slugs = ArrayField(models.SlugField(max_length=60), default=list, blank=True)
     # The language of documents that do not show theirs.
@@ -157,12 +160,17 @@ class Workspace(models.Model):
         ordering = ["name"]
         constraints = [
             models.UniqueConstraint(
-                fields=["source", "audience"],
+                fields=["source", "hidden", "is_store"],
                 condition=models.Q(source__isnull=False),
                 name="edition_once",
             ),
         ]
-        indexes = [GinIndex(fields=["former_slugs"], name="workspace_former_slugs")]
+        indexes = [
+            GinIndex(fields=["former_slugs"], name="workspace_former_slugs"),
+            models.Index(
+                fields=["id"], condition=models.Q(needs_sync=True), name="workspace_to_sync"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
+from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
@@ -158,3 +160,67 @@ def test_two_people_who_edit_the_same_grants_learn_on_the_page_what_the_other_di
     assert "There is no such member" in given.content.decode()
     for answer in (taken, given):
         assert "Only admins and owners so far." in answer.content.decode()
+def test_two_people_who_edit_the_same_grants_at_once_leave_what_one_of_them_wanted(team: Team):
+    bob = team.membership(team.bob)
+    meet = threading.Barrier(4)
+    problems: list[Exception] = []
+
+    def give(may_edit: bool) -> None:
+        try:
+            meet.wait(10)
+            grants.grant_give(**on_court(team), membership_id=bob.pk, may_edit=may_edit)
+        except Exception as error:  # noqa: BLE001  whatever a person would see
+            problems.append(error)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=give, args=(n % 2 == 0,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert problems == []
+    with access.in_workspace(team.workspace.pk):
+        [row] = CollectionGrant.objects.in_workspace(team.workspace)
+        events = AuditEvent.objects.in_workspace(team.workspace).order_by("created_at")
+        told = list(events.filter(action="grant_given").values_list("after", flat=True))
+    assert len(told) == 4
+    assert told[-1]["may_edit"] == row.may_edit
+
+
+def test_a_grant_taken_back_twice_at_once_is_taken_once(team: Team):
+    team.grant(team.bob, team.court)
+    with access.in_workspace(team.workspace.pk):
+        [row] = CollectionGrant.objects.in_workspace(team.workspace)
+    meet = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def take() -> None:
+        try:
+            meet.wait(10)
+            grants.grant_take(**on_court(team), grant_id=row.pk)
+            outcomes.append("taken")
+        except NotFoundError:
+            outcomes.append("gone")
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=take) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert sorted(outcomes) == ["gone", "taken"]
+    assert actions(team).count("grant_taken") == 1
+
+
+def test_a_grant_to_a_member_who_has_left_is_refused(team: Team):
+    bob = team.membership(team.bob)
+    with access.in_workspace(team.workspace.pk):
+        team.membership(team.bob).delete()
+
+    with pytest.raises(NotFoundError):
+        grants.grant_give(**on_court(team), membership_id=bob.pk)
+    assert "grant_given" not in actions(team)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from ingestion.documents import lifecycle, metadata
-from ingestion.editions import services as editions
+from ingestion.editions import copying, services as editions
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Chunk, Collection, Document, Entity
 from kb_project.errors import UnavailableError
 from tests import rows
 from tests.ingestion import state
 from tests.ingestion.editions.conftest import TEXTS, Team
-from workspaces import access
+from workspaces import access, editions as closing
 from workspaces.models import Role, Workspace
 from workspaces.people import services as people_services
 
@@ -182,3 +187,62 @@ def test_deleting_for_good_keeps_no_copy_and_no_file_twice(team: Team):
     team.sync()
 
     assert state.graph(team.read_by(team.bob)) == state.graph(without("Verdict", "Log"))
+
+
+def statements(work: Callable[[], object]) -> int:
+    with CaptureQueriesContext(connection) as caught:
+        work()
+    return len(caught)
+
+
+def test_workspaces_without_restricted_collections_cost_a_sweep_nothing(team: Team):
+    editions.sync_all()
+    few = statements(editions.sync_all)
+    for number in range(3):
+        plain = rows.make_workspace(f"Plain {number}")
+        rows.make_collection(plain, "Open")
+    assert statements(editions.sync_all) == few == 1
+
+    team.restrict(team.court)
+    assert editions.sync_all() == 1
+    assert statements(editions.sync_all) > few
+
+    team.restrict(team.court, is_restricted=False)
+    editions.sync_all()
+    editions.sync_all()
+    assert statements(editions.sync_all) == few
+
+
+def test_an_edition_closed_while_it_is_synced_stays_closed(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+):
+    team.restrict(team.court)
+    copy = copying.copy_collections
+
+    def close_meanwhile(*args: Any) -> None:
+        copy(*args)
+        closing.close(team.workspace.pk)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(copying, "copy_collections", close_meanwhile)
+        team.sync()
+    with pytest.raises(UnavailableError):
+        team.read_by(team.bob)
+
+    team.sync()
+    assert team.read_by(team.bob).pk != team.workspace.pk
+
+
+def test_an_edition_without_an_audience_becomes_the_next_ones(team: Team):
+    team.restrict(team.court)
+    team.sync()
+    before = team.read_by(team.bob)
+    sea = rows.make_collection(team.workspace, "Sea")
+    team.put(sea, "Log")
+
+    team.restrict(sea)
+    team.sync()
+
+    edition = team.read_by(team.bob)
+    assert edition.pk == before.pk
+    assert state.graph(edition) == state.graph(without("Log", "Verdict"))

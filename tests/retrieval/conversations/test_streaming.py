@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from datetime import timedelta
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 from django.test import AsyncClient, Client
 from django.urls import reverse
+from django.utils import timezone
 
 from retrieval.answering import events
 from retrieval.conversations import streaming
@@ -22,7 +24,7 @@ from tests.kb_project.http.served import connected, head, served
 from tests.retrieval.answering.asked import events_of, make_asked_cast, queue, run
 from tests.rows import make_token
 from workspaces import access
-from workspaces.models import Membership, User
+from workspaces.models import ApiToken, Membership, User
 
 pytestmark = [
     pytest.mark.anyio,
@@ -270,6 +272,45 @@ async def test_a_stream_ends_with_what_it_rests_on(cast, monkeypatch, lose):
         rest = [line async for line in seen]
     assert set(rest) <= {": still here"}
     assert (await client.get(page(answer, "?after=0"))).status_code in {302, 404}
+
+
+def revoke(cast, token):
+    with access.in_workspace(cast.workspace.pk):
+        ApiToken.objects.in_workspace(cast.workspace).update(revoked_at=timezone.now())
+
+
+def expire(cast, token):
+    with access.in_workspace(cast.workspace.pk):
+        past = timezone.now() - timedelta(seconds=1)
+        ApiToken.objects.in_workspace(cast.workspace).update(expires_at=past)
+
+
+def delete_token(cast, token):
+    with access.in_workspace(cast.workspace.pk):
+        ApiToken.objects.in_workspace(cast.workspace).filter(pk=token.pk).delete()
+
+
+@pytest.mark.parametrize("end", [revoke, expire, delete_token])
+async def test_a_stream_ends_with_the_token_it_was_opened_with(cast, monkeypatch, end):
+    monkeypatch.setattr(streaming, "HEARTBEAT_SECONDS", 0.3)
+    answer = await sync_to_async(queue)(cast)
+    token, text = await sync_to_async(make_token)(cast.workspace, cast.bob)
+    headers = {"Authorization": f"Bearer {text}", "Accept": "text/event-stream"}
+    by_token = lines_of(await AsyncClient().get(api(answer), headers=headers))
+    by_session = lines_of(await (await signed_in(cast.bob)).get(page(answer)))
+    for seen in (by_token, by_session):
+        assert [await anext(seen), (await anext(seen))[1]] == [": still here", "state"]
+
+    await sync_to_async(end)(cast, token)
+    await sync_to_async(add_event)(answer, EventKind.STEP, {"name": "read"})
+
+    async with asyncio.timeout(PATIENCE):
+        rest = [line async for line in by_token]
+        while isinstance(line := await anext(by_session), str):
+            pass
+    assert set(rest) <= {": still here"}
+    assert line[1] == "step"
+    await by_session.aclose()
 
 
 async def test_an_answer_that_is_not_there_has_no_stream(cast):
