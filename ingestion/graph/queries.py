@@ -19,11 +19,21 @@ from ingestion.documents.queries import document_get
 from ingestion.knowledge.queries import entity_get
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.knowledge.topics import community_get
-from ingestion.models import Entity, Evidence, Mention, Relationship
+from ingestion.models import (
+    CommunityMember,
+    CommunityReport,
+    Document,
+    Entity,
+    Evidence,
+    Mention,
+    Relationship,
+)
 from kb_project.errors import InputError
 from kb_project.graph.ports import MAX_HOPS, GraphEdge, GraphNode, GraphPath
 from kb_project.ports import graph_reader
 from workspaces.models import Workspace
+
+WorkspaceOrId = Workspace | UUID
 
 MOST_NODES: Final = 500
 """Entities of one answer."""
@@ -132,7 +142,7 @@ def paths_between(
     return PathsView(source, target, max_steps, path_views(workspace, found))
 
 
-def path_views(workspace: Workspace, paths: Sequence[GraphPath]) -> tuple[PathView, ...]:
+def path_views(workspace: WorkspaceOrId, paths: Sequence[GraphPath]) -> tuple[PathView, ...]:
     edges = {edge.id: edge for path in paths for edge in path.edges}
     views = {view.id: view for view in _views(workspace, list(edges.values()))}
     return tuple(
@@ -146,6 +156,41 @@ def shared_neighbours_of(
 ) -> list[GraphNode]:
     """Return what both entities are related to, the least connected first."""
     return graph_reader().shared_neighbours(workspace.pk, source_id, target_id, most)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Titles of documents and topics that two entities both occur in."""
+
+    documents: tuple[str, ...]
+    topics: tuple[str, ...]
+
+
+def shared_by(
+    workspace: WorkspaceOrId,
+    a: UUID,
+    b: UUID,
+    documents: Collection[UUID] | None = None,
+    most: int = 3,
+) -> Shared:
+    """Return the documents that name both, and the smallest topics that both belong to.
+
+    Topics rest on all documents: there are none if ``documents`` are given.
+    """
+    mentions = Mention.objects.in_workspace(workspace)
+    first, second = (mentions.filter(entity=one).values("document_id") for one in (a, b))
+    titles = Document.objects.in_workspace(workspace).filter(pk__in=first)
+    titles = titles.filter(pk__in=second).order_by("title")
+    if documents is not None:
+        titles = titles.filter(pk__in=documents)
+    members = CommunityMember.objects.in_workspace(workspace)
+    ours, theirs = (members.filter(entity=one).values("community_id") for one in (a, b))
+    reports = CommunityReport.objects.in_workspace(workspace).filter(community__in=ours)
+    topics = reports.filter(community__in=theirs).order_by("-community__level", "title")
+    return Shared(
+        documents=tuple(titles.values_list("title", flat=True)[:most]),
+        topics=tuple(topics.values_list("title", flat=True)[:most]) if documents is None else (),
+    )
 
 
 def subgraph_of(workspace: Workspace, entity_ids: Collection[UUID], limit: int = 100) -> GraphView:
@@ -214,7 +259,7 @@ def _as_node(entity: Entity) -> GraphNode:
 # --- what an edge says ----------------------------------------------------------------------------
 
 
-def _views(workspace: Workspace, edges: Sequence[GraphEdge]) -> tuple[EdgeView, ...]:
+def _views(workspace: WorkspaceOrId, edges: Sequence[GraphEdge]) -> tuple[EdgeView, ...]:
     """Return the edges with their predicates, in the same order, with one query."""
     stated = _best_evidence(workspace, [edge.id for edge in edges], 1).exclude(predicate="")
     predicates = dict(stated.values_list("relationship_id", "predicate"))
@@ -237,7 +282,7 @@ def with_evidence(
 
 
 def evidence_spans(
-    workspace: Workspace,
+    workspace: WorkspaceOrId,
     relationship_ids: Collection[UUID],
     quotes: int = QUOTES,
     documents: Collection[UUID] | None = None,
@@ -251,7 +296,7 @@ def evidence_spans(
 
 
 def _best_evidence(
-    workspace: Workspace,
+    workspace: WorkspaceOrId,
     relationship_ids: Collection[UUID],
     quotes: int,
     documents: Collection[UUID] | None = None,
