@@ -15,6 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from ingestion.explorer import sql
+from ingestion.graph.queries import PathOrder, paths_between
 from ingestion.knowledge import queries as knowledge_queries, topics
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import (
@@ -25,7 +26,7 @@ from ingestion.models import (
     Evidence,
 )
 from kb_project.errors import NotFoundError, found
-from kb_project.ports import graph_store
+from kb_project.ports import graph_reader
 from kb_project.sql import run_sql
 from workspaces.models import Workspace
 
@@ -154,7 +155,7 @@ def _of_topic(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID
 
 def _of_entity(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=found(scope.id, "entity"))
-    near = graph_store().neighbours(workspace.pk, entity.pk, limit - 1)
+    near = graph_reader().neighbours(workspace.pk, entity.pk, limit - 1)
     return _once([entity.pk, *(one.node.id for one in near)]), 1 + entity.degree
 
 
@@ -168,7 +169,7 @@ def _of_entities(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[U
         )
     total = Entity.objects.in_workspace(workspace).count()
     room = min(limit, max(LEAST, len(asked)))
-    around = graph_store().subgraph(workspace.pk, asked, room)
+    around = graph_reader().subgraph(workspace.pk, asked, room)
     return _once([*asked, *(node.id for node in around.nodes)])[:room], total
 
 
@@ -204,7 +205,7 @@ def expanded(*, workspace: Workspace, entity_id: UUID, shown: Sequence[UUID]) ->
     """Return an entity's strongest neighbours that are not shown yet. Raises NotFoundError."""
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
     room = max(0, min(MORE, MOST - len(shown)))
-    near = graph_store().neighbours(workspace.pk, entity.pk, len(shown) + MORE)
+    near = graph_reader().neighbours(workspace.pk, entity.pk, len(shown) + MORE)
     there = set(shown)
     fresh = [one for one in _once([n.node.id for n in near]) if one not in there][:room]
     among = _edges(workspace, [entity.pk], [*shown, *fresh])
@@ -219,10 +220,8 @@ def connected(
 
     Raises NotFoundError.
     """
-    for one in (source, target):
-        knowledge_queries.entity_get(workspace=workspace, entity_id=one)
-    ways = graph_store().paths(workspace.pk, source, target)[:PATHS]
-    paths = tuple(tuple(node.id for node in way.nodes) for way in ways)
+    ways = paths_between(workspace, source, target, most=PATHS, order=PathOrder.SHORTEST)
+    paths = tuple(tuple(node.id for node in way.nodes) for way in ways.paths)
     ids = _once([source, target, *(one for path in paths for one in path)])
     picture = added(workspace=workspace, ids=ids, shown=shown)
     steps = {frozenset(step) for path in paths for step in pairwise(path)}
