@@ -81,8 +81,22 @@ function repel(points, ideal, moveX, moveY) {
   }
 }
 
-// Push boxes of circle and name apart, along the axis on which they overlap less.
-export function spread(points, boxes, { fixed = new Set(), rounds = 80 } = {}) {
+// Stretch the picture to the stage, so that it uses a wide one's width and a tall one's height.
+export function filled(points, width, height) {
+  const span = (axis) => {
+    const values = points.map((point) => point[axis]).sort((a, b) => a - b);
+    return [values[0], Math.max(1, values.at(-1) - values[0])];
+  };
+  const [left, across] = span("x");
+  const [top, down] = span("y");
+  for (const point of points) {
+    point.x = ((point.x - left) / across - 0.5) * width;
+    point.y = ((point.y - top) / down - 0.5) * height;
+  }
+}
+
+// Push boxes of circle and name apart, along the axis on which that takes less of the stage.
+export function spread(points, boxes, { aspect, fixed = new Set(), rounds = 80 }) {
   if (points.length > 260) return;
   for (let round = 0; round < rounds; round += 1) {
     let isClear = true;
@@ -95,7 +109,7 @@ export function spread(points, boxes, { fixed = new Set(), rounds = 80 } = {}) {
         if (overX <= 0 || overY <= 0) continue;
         isClear = false;
         const [axis, over, sign] =
-          overY < overX ? ["y", overY, dy < 0 ? -1 : 1] : ["x", overX, dx < 0 ? -1 : 1];
+          overY * aspect < overX ? ["y", overY, dy < 0 ? -1 : 1] : ["x", overX, dx < 0 ? -1 : 1];
         const shares = fixed.has(a) ? [0, 1] : fixed.has(b) ? [1, 0] : [0.5, 0.5];
         if (fixed.has(a) && fixed.has(b)) continue;
         points[a][axis] -= sign * over * shares[0] * 0.6;

@@ -1,7 +1,7 @@
 // The picture: graphology holds it, sigma draws it with WebGL, and names are drawn so that none
 // covers another one.
 
-import { boxOf, fitted, settle, spread } from "./explorer-layout.js";
+import { boxOf, filled, fitted, settle, spread } from "./explorer-layout.js";
 
 const { Graph } = window.graphology ?? {};
 const FONT = "500 12px 'Inter Variable', system-ui, sans-serif";
@@ -131,16 +131,20 @@ export class Picture {
       if (isLit) rows.push({ id, at, weight, radius: scale(data.size), width: this.widthOf(data.label) });
     });
     rows.sort((a, b) => b.weight - a.weight || (a.id < b.id ? -1 : 1));
-    const boxes = [];
+    const taken = [];
     this.named = new Set();
-    for (const row of rows) {
-      const top = row.at.y + row.radius + 2;
-      const box = [row.at.x - row.width / 2 - 3, top, row.at.x + row.width / 2 + 3, top + LABEL_SIZE + 3];
+    for (const { id, at, radius, width: wide } of rows) {
+      const top = at.y + radius + 2;
+      const box = [at.x - wide / 2 - 2, top, at.x + wide / 2 + 2, top + LABEL_SIZE + 2];
       const covers = (other) =>
         box[0] < other[2] && box[2] > other[0] && box[1] < other[3] && box[3] > other[1];
-      if (boxes.some(covers)) continue;
-      boxes.push(box);
-      this.named.add(row.id);
+      // The circles of more important ones stay free too.
+      const circle = [at.x - radius, at.y - radius, at.x + radius, at.y + radius];
+      if (!taken.some(covers)) {
+        taken.push(box);
+        this.named.add(id);
+      }
+      taken.push(circle);
     }
   }
 
@@ -176,8 +180,13 @@ export class Picture {
     const { width, height } = this.stage();
     const boxes = nodes.map((node) => boxOf(radius(node), this.widthOf(shortened(node.name))));
     if (isFirst || known.size < nodes.length) {
-      settle(points, links, { width, height, fixed: isFirst ? new Set() : known });
-      spread(points, boxes, { fixed: isFirst ? new Set() : known });
+      const fixed = isFirst ? new Set() : known;
+      settle(points, links, { width, height, fixed });
+      if (isFirst && points.length > 8) filled(points, width, height);
+      spread(points, boxes, { aspect: width / height, fixed });
+      if (isFirst && points.length > 8) filled(points, width, height);
+      const circles = nodes.map((node) => ({ width: 2 * radius(node), height: 2 * radius(node) }));
+      spread(points, circles, { aspect: 1, fixed });
     }
     nodes.forEach((node, place) => {
       const values = { label: shortened(node.name), fullName: node.name, size: radius(node) };
