@@ -186,11 +186,7 @@ OPENINGS: Final[dict[str, Opening]] = {
 def _telling(workspace: Workspace, candidates: Sequence[UUID], limit: int) -> list[UUID]:
     """Return the first candidates that are connected to another one, and fill up if few are."""
     edges = _edges(workspace, candidates, candidates)
-    # Only connections to what is shown count, so the first ones are tried among themselves.
-    first = set(candidates[: 2 * limit])
-    tied = {
-        end for edge in edges if edge.a in first and edge.b in first for end in (edge.a, edge.b)
-    }
+    tied = {end for edge in edges for end in (edge.a, edge.b)}
     connected = [one for one in candidates if one in tied][:limit]
     missing = min(LEAST, limit) - len(connected)
     return connected + [one for one in candidates if one not in tied][: max(0, missing)]

@@ -69,6 +69,7 @@ export class Picture {
     return {
       nodeProgramClasses: { circle: border },
       defaultNodeType: "circle",
+      allowInvalidContainer: true, // while it is being laid out, or printed
       enableEdgeEvents: true,
       labelDensity: 200,
       labelRenderedSizeThreshold: 0,

@@ -35,7 +35,7 @@ class Net:
             for number in range(count)
         ]
         with access.in_workspace(self.workspace.pk):
-            return Entity.objects.bulk_create(made)
+            return Entity.objects.bulk_create(made, batch_size=1_000)
 
     def link(self, pairs: Sequence[tuple[Entity, Entity]], weight: float = 1) -> None:
         made = [
@@ -45,7 +45,7 @@ class Net:
             for a, b in pairs
         ]
         with access.in_workspace(self.workspace.pk):
-            Relationship.objects.bulk_create(made)
+            Relationship.objects.bulk_create(made, batch_size=1_000)
 
     def degree(self, entity: Entity, degree: int) -> None:
         with access.in_workspace(self.workspace.pk):
