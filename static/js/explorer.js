@@ -186,7 +186,8 @@ function start(root) {
     button.className = "legend";
     button.dataset.topic = topic;
     button.setAttribute("aria-pressed", String(!state.hiddenTopics.has(topic)));
-    name.className = topic < 0 ? "type" : `type topic--${(topic % TOPIC_HUES) + 1}`;
+    name.className = "type";
+    name.style.setProperty("--type-hue", `var(${topicHue(topic)})`);
     name.textContent = state.topics[topic] ?? "No topic";
     button.append(name);
     return button;
