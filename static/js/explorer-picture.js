@@ -3,15 +3,20 @@
 
 import { boxOf, filled, fitted, settle, spread } from "./explorer-layout.js";
 
-const { Graph } = window.graphology ?? {};
 const FONT = "500 12px 'Inter Variable', system-ui, sans-serif";
 const LABEL_SIZE = 12;
 const LONGEST_LABEL = 30;
 
-export function canDraw() {
-  if (!Graph || !window.Sigma) return false;
+// Whether there is WebGL, and what draws with it: sigma cannot even be loaded without.
+export async function canDraw({ graphology, sigma }) {
   const canvas = document.createElement("canvas");
-  return Boolean(canvas.getContext("webgl2") ?? canvas.getContext("webgl"));
+  if (!(canvas.getContext("webgl2") ?? canvas.getContext("webgl"))) return false;
+  try {
+    await Promise.all([import(graphology), import(sigma)]);
+  } catch {
+    return false;
+  }
+  return Boolean(window.graphology && window.Sigma);
 }
 
 const shortened = (name) =>
@@ -20,7 +25,7 @@ const shortened = (name) =>
 export class Picture {
   constructor(container, handlers) {
     this.container = container;
-    this.graph = new Graph({ multi: false, type: "undirected" });
+    this.graph = new window.graphology.Graph({ multi: false, type: "undirected" });
     this.lit = null; // what stands out while something is chosen; everything else is dimmed
     this.path = new Set();
     this.selected = new Set();

@@ -11,9 +11,9 @@ const TOPIC_HUES = 8;
 const MOST_MERGED = 5;
 
 const root = document.getElementById("explorer");
-if (root) start(root);
+if (root) canDraw(root.dataset).then((isDrawn) => start(root, isDrawn));
 
-function start(root) {
+function start(root, isDrawn) {
   const state = {
     nodes: new Map(),
     edges: new Map(),
@@ -42,7 +42,7 @@ function start(root) {
       root.dataset.picture = "none";
       return null;
     };
-    if (!canDraw()) return say();
+    if (!isDrawn) return say();
     try {
       return new Picture(find("[data-canvas]"), {
         open: (id) => open(id),
