@@ -9,6 +9,7 @@ from ingestion.curation import api as curation, history_api as history
 from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
+from ingestion.explorer import api as explorer
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
 from ingestion.topics import api as topics
@@ -93,6 +94,7 @@ access: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
+    path("graph/view/", explorer.GraphViewApi.as_view(), name="graph_view"),
     path("collections/<uuid:collection_id>/access/", include(access)),
     path("documents/", include(all_documents)),
     path("collections/", include(all_collections)),

@@ -9,6 +9,7 @@ from ingestion.curation import history_views, views
 from ingestion.documents import views as documents
 from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
+from ingestion.explorer import views as explorer
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
 from ingestion.topics import views as topics
@@ -98,6 +99,19 @@ topic: list[URLPattern | URLResolver] = [
     path("retry/", topics.report_retry, name="report_retry"),
 ]
 
+graph: list[URLPattern | URLResolver] = [
+    path("", explorer.explorer, name="explorer"),
+    path("view/", explorer.explorer_view, name="explorer_view"),
+    path("more/", explorer.explorer_more, name="explorer_more"),
+    path("search/", explorer.explorer_search, name="explorer_search"),
+    path("entities/<uuid:entity_id>/", explorer.explorer_entity, name="explorer_entity"),
+    path(
+        "entities/<uuid:entity_id>/<uuid:other_id>/",
+        explorer.explorer_between,
+        name="explorer_between",
+    ),
+]
+
 workspace: list[URLPattern | URLResolver] = [
     path("documents/", include(all_documents)),
     path(
@@ -119,6 +133,7 @@ workspace: list[URLPattern | URLResolver] = [
     path("topics/", topics.community_list, name="community_list"),
     path("topics/retry/", topics.reports_retry, name="reports_retry"),
     path("topics/<uuid:community_id>/", include(topic)),
+    path("graph/", include(graph)),
     path("audit/", audit.audit_list, name="audit_list"),
     path("audit/entries.csv", audit.audit_export, name="audit_export"),
     path("health/", health.health_page, name="health"),

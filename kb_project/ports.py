@@ -10,7 +10,8 @@ from django.db import DEFAULT_DB_ALIAS
 
 from kb_project.errors import InputError
 from kb_project.graph.age_store import AgeGraphStore, has_age
-from kb_project.graph.ports import GraphStore
+from kb_project.graph.ports import GraphReader, GraphStore
+from kb_project.graph.routing import RoutedGraphReader
 from kb_project.graph.table_store import TableGraphStore
 from kb_project.llm.embedders import KnownVectors, LocalEmbedder
 from kb_project.llm.fake import FakeEmbedder
@@ -20,6 +21,11 @@ from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Reranker
 def graph_store(*, using: str = DEFAULT_DB_ALIAS) -> GraphStore:
     """Return the Apache AGE store if this Postgres has AGE, otherwise the one over the tables."""
     return AgeGraphStore(using=using) if has_age(using=using) else TableGraphStore(using=using)
+
+
+def graph_reader(*, using: str = DEFAULT_DB_ALIAS) -> GraphReader:
+    """Return the reader that asks, for each pattern, the store that answers it best."""
+    return RoutedGraphReader(using=using)
 
 
 def embedder_named(name: str, *, threads: int = 0) -> Embedder:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from kb_project.graph import traversal
 from kb_project.graph.ports import (
+    MAX_SHARED,
     GraphCounts,
     GraphEdge,
     GraphNode,
@@ -86,11 +87,13 @@ class MemoryGraphStore(traversal.Traversal):
         graph = self._graph(workspace_id)
         return traversal.as_neighbours(node_id, graph.around({node_id}), graph.nodes, limit)
 
-    def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
+    def shared_neighbours(
+        self, workspace_id: UUID, a: UUID, b: UUID, limit: int = MAX_SHARED
+    ) -> list[GraphNode]:
         graph = self._graph(workspace_id)
         near_a, near_b = (traversal.steps_from(end, graph.around({end})).keys() for end in (a, b))
         shared = (near_a & near_b) - {a, b}
-        return sorted((graph.nodes[node] for node in shared), key=traversal.rarest_first)
+        return sorted((graph.nodes[node] for node in shared), key=traversal.rarest_first)[:limit]
 
     def nodes(self, workspace_id: UUID, ids: Collection[UUID]) -> dict[UUID, GraphNode]:
         nodes = self._graph(workspace_id).nodes
@@ -103,6 +106,16 @@ class MemoryGraphStore(traversal.Traversal):
         kept = set(ids)
         around = self.edges_around(workspace_id, kept)
         return [edge for edge in around if edge.source in kept and edge.target in kept]
+
+    def edges_between(
+        self, workspace_id: UUID, some: Collection[UUID], others: Collection[UUID]
+    ) -> list[GraphEdge]:
+        return [
+            edge
+            for edge in self.edges_around(workspace_id, some)
+            if (edge.source in some and edge.target in others)
+            or (edge.target in some and edge.source in others)
+        ]
 
     def _graph(self, workspace_id: UUID) -> _Graph:
         return self._graphs.get(workspace_id, _Graph())

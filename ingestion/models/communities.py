@@ -62,6 +62,27 @@ class CommunityMember(models.Model):
         return f"{self.entity_id} in {self.community_id}"
 
 
+class EntityPosition(models.Model):
+    """Where an entity is drawn in pictures of the graph.
+
+    One with ``is_approximate`` was placed beside its neighbours after the last whole layout.
+    """
+
+    pk = models.CompositePrimaryKey("workspace_id", "entity_id")
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
+    )
+    entity = TenantForeignKey(Entity, related_name="positions")
+    x = models.FloatField()
+    y = models.FloatField()
+    is_approximate = models.BooleanField(default=False)
+
+    objects = TenantQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.entity_id} at {self.x:.2f}, {self.y:.2f}"
+
+
 class CommunityReport(TenantModel):
     """The report on a community. Each of its sentences is a row in ``findings``."""
 

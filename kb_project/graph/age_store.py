@@ -20,6 +20,7 @@ from psycopg import sql as pgsql
 from kb_project.errors import InputError
 from kb_project.graph import sql, traversal
 from kb_project.graph.ports import (
+    MAX_SHARED,
     GraphCounts,
     GraphEdge,
     GraphNode,
@@ -174,17 +175,34 @@ class AgeGraphStore(traversal.Traversal):
             limit,
         )
 
-    def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
+    def shared_neighbours(
+        self, workspace_id: UUID, a: UUID, b: UUID, limit: int = MAX_SHARED
+    ) -> list[GraphNode]:
         values = {"a": str(a), "b": str(b)}
         rows = self._cypher(workspace_id, sql.SHARED_NEIGHBOURS, values)
         found = {as_node(row) for row in rows}
-        return sorted((n for n in found if n.id not in (a, b)), key=traversal.rarest_first)
+        others = (node for node in found if node.id not in (a, b))
+        return sorted(others, key=traversal.rarest_first)[:limit]
 
     def edges_around(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
         return self._edges(workspace_id, sql.EDGES_AROUND, ids)
 
     def edges_among(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
-        return self._edges(workspace_id, sql.EDGES_AMONG, ids)
+        edges = self._edges(workspace_id, sql.EDGES_FROM, ids)
+        kept = set(ids)
+        return [edge for edge in edges if edge.target in kept]
+
+    def edges_between(
+        self, workspace_id: UUID, some: Collection[UUID], others: Collection[UUID]
+    ) -> list[GraphEdge]:
+        fewer, more = sorted((some, others), key=len)
+        near, far = set(fewer), set(more)
+        return [
+            edge
+            for edge in self.edges_around(workspace_id, near)
+            if (edge.source in near and edge.target in far)
+            or (edge.target in near and edge.source in far)
+        ]
 
     def nodes(self, workspace_id: UUID, ids: Collection[UUID]) -> dict[UUID, GraphNode]:
         rows = self._cypher(workspace_id, sql.NODES, {"ids": _as_text(ids)}) if ids else []

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Final, Protocol
 from uuid import UUID
 
 MAX_HOPS: Final = 3
 MAX_PATHS: Final = 10
+MAX_SHARED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,21 @@ class GraphPath:
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
 
+    @property
+    def strength(self) -> float:
+        return path_strength(self.edges)
+
+
+def path_strength(edges: Sequence[GraphEdge]) -> float:
+    """Return how well supported a path is, from 0 to 1: every step lowers it, a weak one most.
+
+    >>> from uuid import uuid4
+    >>> strong, weak = (GraphEdge(uuid4(), uuid4(), uuid4(), "", w) for w in (4, 1))
+    >>> path_strength([strong]), path_strength([weak]), path_strength([strong, weak])
+    (0.8, 0.5, 0.4)
+    """
+    return prod(weight / (1 + weight) for weight in (max(edge.weight, 0.0) for edge in edges))
+
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
@@ -90,7 +107,49 @@ class GraphIds:
     edges: frozenset[UUID] = frozenset()
 
 
-class GraphStore(Protocol):
+class GraphReader(Protocol):
+    """Answers questions about the graph. Every answer is bounded in size and depth."""
+
+    def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
+        """Return an entity's strongest relationships, heaviest first, without loops."""
+
+    def paths(
+        self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
+    ) -> list[GraphPath]:
+        """Return the shortest paths between two entities, at most ``MAX_PATHS``, best first.
+
+        Only paths of the minimal length are returned, none longer than ``max_hops`` (1 to 3).
+        Between two nodes only the heaviest relationship counts.
+        """
+
+    def best_paths(
+        self,
+        workspace_id: UUID,
+        source: UUID,
+        target: UUID,
+        max_hops: int = MAX_HOPS,
+        limit: int = MAX_PATHS,
+    ) -> list[GraphPath]:
+        """Return the paths of any length up to ``max_hops`` with the most evidence, best first.
+
+        ``GraphPath.strength`` is the measure. No path visits an entity twice.
+        """
+
+    def shared_neighbours(
+        self, workspace_id: UUID, a: UUID, b: UUID, limit: int = MAX_SHARED
+    ) -> list[GraphNode]:
+        """Return entities related to both, least connected first: sharing a rare one says more."""
+
+    def subgraph(
+        self, workspace_id: UUID, node_ids: Collection[UUID], limit: int = 100
+    ) -> Subgraph:
+        """Return the given entities with their strongest neighbours, at most ``limit`` nodes."""
+
+    def induced_subgraph(self, workspace_id: UUID, node_ids: Collection[UUID]) -> Subgraph:
+        """Return the given entities, by id, and all relationships between two of them."""
+
+
+class GraphStore(GraphReader, Protocol):
     """Entities and relationships of workspaces, written in bulk and read by neighbourhood."""
 
     def upsert(
@@ -116,23 +175,3 @@ class GraphStore(Protocol):
 
     def everything(self, workspace_id: UUID) -> Subgraph:
         """Return the whole graph, in no particular order."""
-
-    def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
-        """Return an entity's strongest relationships, heaviest first, without loops."""
-
-    def paths(
-        self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
-    ) -> list[GraphPath]:
-        """Return the shortest paths between two entities, at most ``MAX_PATHS``, heaviest first.
-
-        Only paths of the minimal length are returned, none longer than ``max_hops`` (1 to 3).
-        Between two nodes only the heaviest relationship counts.
-        """
-
-    def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
-        """Return entities related to both, least connected first: sharing a rare one says more."""
-
-    def subgraph(
-        self, workspace_id: UUID, node_ids: Collection[UUID], limit: int = 100
-    ) -> Subgraph:
-        """Return the given entities with their strongest neighbours, at most ``limit`` nodes."""

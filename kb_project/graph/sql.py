@@ -126,9 +126,11 @@ MATCH (a:Entity)-[r:RELATES]->(b:Entity) WHERE b.id = wanted
 RETURN {id: r.id, source: a.id, target: b.id, description: r.description, weight: r.weight}
 """
 
-EDGES_AMONG: Final[LiteralString] = """
+# Comparing the other end with a list (`b.id IN $ids`) is linear in the list for every edge: the
+# caller keeps what it wants.
+EDGES_FROM: Final[LiteralString] = """
 UNWIND $ids AS wanted
-MATCH (a:Entity)-[r:RELATES]->(b:Entity) WHERE a.id = wanted AND b.id IN $ids
+MATCH (a:Entity)-[r:RELATES]->(b:Entity) WHERE a.id = wanted
 RETURN {id: r.id, source: a.id, target: b.id, description: r.description, weight: r.weight}
 """
 

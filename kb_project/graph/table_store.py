@@ -14,6 +14,7 @@ from django.db import DEFAULT_DB_ALIAS
 
 from kb_project.graph import traversal
 from kb_project.graph.ports import (
+    MAX_SHARED,
     GraphCounts,
     GraphEdge,
     GraphNode,
@@ -54,6 +55,17 @@ EDGES_AMONG: Final[LiteralString] = """
 SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
 WHERE workspace_id = %(workspace)s
   AND source_id = ANY (%(ids)s::uuid[]) AND target_id = ANY (%(ids)s::uuid[])
+"""
+
+# ``some`` is the smaller side: each of its nodes is one look-up in an index.
+EDGES_BETWEEN: Final[LiteralString] = """
+SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s
+  AND source_id = ANY (%(some)s::uuid[]) AND target_id = ANY (%(others)s::uuid[])
+UNION
+SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s
+  AND target_id = ANY (%(some)s::uuid[]) AND source_id = ANY (%(others)s::uuid[])
 """
 
 STRONGEST_EDGES: Final[LiteralString] = """
@@ -115,9 +127,11 @@ class TableGraphStore(traversal.Traversal):
         nodes = self.nodes(workspace_id, [edge.other(node_id) for edge in edges])
         return traversal.as_neighbours(node_id, edges, nodes, limit)
 
-    def shared_neighbours(self, workspace_id: UUID, a: UUID, b: UUID) -> list[GraphNode]:
+    def shared_neighbours(
+        self, workspace_id: UUID, a: UUID, b: UUID, limit: int = MAX_SHARED
+    ) -> list[GraphNode]:
         rows = self._run(SHARED_NEIGHBOURS, workspace_id, a=a, b=b)
-        return sorted((GraphNode(*row) for row in rows), key=traversal.rarest_first)
+        return sorted((GraphNode(*row) for row in rows), key=traversal.rarest_first)[:limit]
 
     def everything(self, workspace_id: UUID) -> Subgraph:
         """Return the whole graph, from which a projection is rebuilt."""
@@ -132,6 +146,13 @@ class TableGraphStore(traversal.Traversal):
 
     def edges_among(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
         rows = self._run(EDGES_AMONG, workspace_id, ids=list(ids))
+        return [GraphEdge(*row) for row in rows]
+
+    def edges_between(
+        self, workspace_id: UUID, some: Collection[UUID], others: Collection[UUID]
+    ) -> list[GraphEdge]:
+        fewer, more = sorted((some, others), key=len)
+        rows = self._run(EDGES_BETWEEN, workspace_id, some=list(fewer), others=list(more))
         return [GraphEdge(*row) for row in rows]
 
     def nodes(self, workspace_id: UUID, ids: Collection[UUID]) -> dict[UUID, GraphNode]:

@@ -5,9 +5,11 @@ A store only has to return nodes by id, and the edges of a set of nodes.
 
 from __future__ import annotations
 
+import heapq
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
@@ -20,14 +22,25 @@ from kb_project.graph.ports import (
     GraphPath,
     Neighbour,
     Subgraph,
+    path_strength,
 )
 
 # All edges that start or end at one of the nodes.
 EdgesAround = Callable[[Collection[UUID]], Iterable[GraphEdge]]
+# All edges, either way, from one of the first nodes to one of the others.
+EdgesBetween = Callable[[Collection[UUID], Collection[UUID]], Iterable[GraphEdge]]
 # A chain as node ids, and the edges between them.
 Chain = tuple[tuple[UUID, ...], tuple[GraphEdge, ...]]
 # For one node: each neighbour, with the heaviest edge to it.
 Steps = Mapping[UUID, GraphEdge]
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What finding paths needs of one workspace's graph."""
+
+    around: EdgesAround
+    between: EdgesBetween
 
 
 class Traversal(ABC):
@@ -45,11 +58,44 @@ class Traversal(ABC):
     def edges_among(self, workspace_id: UUID, ids: Collection[UUID]) -> Collection[GraphEdge]:
         """Return all edges between two of the nodes."""
 
+    @abstractmethod
+    def edges_between(
+        self, workspace_id: UUID, some: Collection[UUID], others: Collection[UUID]
+    ) -> Collection[GraphEdge]:
+        """Return all edges, either way, from one of ``some`` to one of ``others``."""
+
     def paths(
         self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
     ) -> list[GraphPath]:
-        around = partial(self.edges_around, workspace_id)
-        chains = shortest_chains(source, target, max_hops, around)
+        chains = shortest_chains(source, target, max_hops, self._reads(workspace_id))
+        return self._paths(workspace_id, chains)
+
+    def best_paths(
+        self,
+        workspace_id: UUID,
+        source: UUID,
+        target: UUID,
+        max_hops: int = MAX_HOPS,
+        limit: int = MAX_PATHS,
+    ) -> list[GraphPath]:
+        chains = best_chains(source, target, max_hops, limit, self._reads(workspace_id))
+        return self._paths(workspace_id, chains)
+
+    def induced_subgraph(self, workspace_id: UUID, node_ids: Collection[UUID]) -> Subgraph:
+        nodes = self.nodes(workspace_id, node_ids)
+        inside = self.edges_among(workspace_id, nodes.keys())
+        return Subgraph(
+            tuple(nodes[node] for node in sorted(nodes)),
+            tuple(sorted(inside, key=strongest_first)),
+        )
+
+    def _reads(self, workspace_id: UUID) -> Reads:
+        return Reads(
+            around=partial(self.edges_around, workspace_id),
+            between=partial(self.edges_between, workspace_id),
+        )
+
+    def _paths(self, workspace_id: UUID, chains: Sequence[Chain]) -> list[GraphPath]:
         nodes = self.nodes(workspace_id, {node for chain, _ in chains for node in chain})
         return [
             GraphPath(tuple(nodes[i] for i in ids), edges)
@@ -97,47 +143,60 @@ def steps_from(node_id: UUID, edges: Iterable[GraphEdge]) -> dict[UUID, GraphEdg
     return steps
 
 
-def shortest_chains(source: UUID, target: UUID, max_hops: int, around: EdgesAround) -> list[Chain]:
-    """Return the chains of minimal length between two nodes, heaviest first.
+def shortest_chains(source: UUID, target: UUID, max_hops: int, reads: Reads) -> list[Chain]:
+    """Return the chains of minimal length between two nodes, best first."""
+    lengths = _by_length(source, target, max_hops, reads)
+    return _best(next(filter(None, lengths), []), MAX_PATHS)
 
-    Both ends are expanded before the middle, so that three hops cost two neighbourhoods and the
-    edges of the smaller one instead of everything within three hops.
+
+def best_chains(source: UUID, target: UUID, max_hops: int, limit: int, reads: Reads) -> list[Chain]:
+    """Return the best chains of any length up to ``max_hops``."""
+    lengths = _by_length(source, target, max_hops, reads)
+    return _best((chain for chains in lengths for chain in chains), limit)
+
+
+def _best(chains: Iterable[Chain], limit: int) -> list[Chain]:
+    return heapq.nsmallest(limit, chains, key=strongest_chain_first)
+
+
+def strongest_chain_first(chain: Chain) -> tuple[float, int, tuple[UUID, ...]]:
+    """Sort key: chains with more evidence first, ties by length and ids."""
+    ids, edges = chain
+    return -path_strength(edges), len(ids), ids
+
+
+def _by_length(source: UUID, target: UUID, max_hops: int, reads: Reads) -> Iterator[list[Chain]]:
+    """Yield the chains of one step, of two, and of three, none with a node twice.
+
+    Both ends are expanded before the middle, so that three steps cost two neighbourhoods and the
+    edges between them instead of everything within three steps.
     """
     if not 1 <= max_hops <= MAX_HOPS:
         raise InputError(f"A path can have 1 to {MAX_HOPS} steps.", code="too_many_hops")
     if source == target:
-        return []
-    chains = next(filter(None, _by_length(source, target, max_hops, around)), [])
-    heaviest_first = sorted(
-        chains, key=lambda chain: (-sum(edge.weight for edge in chain[1]), chain[0])
-    )
-    return heaviest_first[:MAX_PATHS]
-
-
-def _by_length(
-    source: UUID, target: UUID, max_hops: int, around: EdgesAround
-) -> Iterator[list[Chain]]:
-    start = steps_from(source, around({source}))
-    yield [((source, target), (start[target],))] if target in start else []
+        return
+    start = steps_from(source, reads.around({source}))
+    direct = start.pop(target, None)
+    yield [((source, target), (direct,))] if direct else []
     if max_hops == 1 or not start:
         return
-    end = steps_from(target, around({target}))
+    end = steps_from(target, reads.around({target}))
+    end.pop(source, None)
     shared = start.keys() & end.keys()
     yield [((source, via, target), (start[via], end[via])) for via in shared]
     if max_hops == MAX_HOPS and end:
-        yield list(_three_steps(source, target, (start, end), around))
+        yield list(_three_steps(source, target, (start, end), reads.between))
 
 
 def _three_steps(
-    source: UUID, target: UUID, ends: tuple[Steps, Steps], around: EdgesAround
+    source: UUID, target: UUID, ends: tuple[Steps, Steps], between: EdgesBetween
 ) -> Iterator[Chain]:
     start, end = ends
-    near, far = (start, end) if len(start) <= len(end) else (end, start)
     middle: dict[tuple[UUID, UUID], GraphEdge] = {}
-    for edge in sorted(around(near.keys()), key=strongest_first):
+    for edge in sorted(between(start.keys(), end.keys()), key=strongest_first):
         for a, b in ((edge.source, edge.target), (edge.target, edge.source)):
-            if a in near and b in far:
-                middle.setdefault((a, b) if near is start else (b, a), edge)
+            if a != b and a in start and b in end:
+                middle.setdefault((a, b), edge)
     for (first, second), edge in middle.items():
         yield (source, first, second, target), (start[first], edge, end[second])
 

@@ -3,7 +3,7 @@
 The best statement comes first, followed by a second if the best is not clear. A question in two
 parts gets the best statement for each; a question for a list gets the entries of the list or table
 that fits. If the documents probably do not answer the question, there is no answer. Overviews are
-composed instead (``overview``).
+composed instead (``overview``), and so are connections of two things (``connections``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from uuid import UUID
 import regex
 
 from kb_project.text.terms import terms
-from retrieval.answering import checking, conflicts, explain, overview, ranking, scheduler
+from retrieval.answering import (
+    checking,
+    conflicts,
+    connections,
+    explain,
+    overview,
+    ranking,
+    scheduler,
+)
 from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Check, Draft, SpanOf, WrittenSentence
@@ -290,6 +298,8 @@ def write(asking: Asking, found: SearchResult) -> Draft:
     """Draft the answer: an overview, or statements of the passages found. Call outside
     transactions: a model makes the question's vector."""
     query = found.query
+    if composed := _connection(found):
+        return _draft(asking, found, *composed, {"is_connection": True})
     with access.in_workspace(query.workspace_id):
         composed = _overview(query, found.hits)
     if composed:
@@ -341,6 +351,16 @@ def _draft(
         trace=found.trace | figures | {"sentences_chosen": len(written)} | trace,
         mode=found.mode.name,
     )
+
+
+def _connection(found: SearchResult) -> tuple[list[WrittenSentence], Numbering] | None:
+    """Compose the answer of the mode ``paths``, if it looked for a connection."""
+    query, connection = found.query, found.found.connection
+    if connection is None:
+        return None
+    with access.in_workspace(query.workspace_id):
+        hits = connections.quoted_hits(connection, query.workspace_id)
+    return connections.compose(connection, found.hits, hits, query.question)
 
 
 def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence], Numbering] | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from ingestion.knowledge import spans
-from ingestion.models import Chunk, Collection, DocumentVersion
+from ingestion.knowledge.queries import TERMS
+from ingestion.models import Chunk, Collection, DocumentVersion, Entity, Mention
 from kb_project.errors import NotFoundError
 from retrieval.models import Answer, Citation, Conversation, Question
 from workspaces import access
@@ -80,6 +82,24 @@ def chunks_by_id(*, workspace: Workspace, ids: list[UUID]) -> dict[UUID, Chunk]:
         .defer("version__text")
     )
     return {row.pk: row for row in rows}
+
+
+def entities_cited(*, workspace: Workspace, citations: Sequence[Citation], most: int) -> list[UUID]:
+    """Return the entities that the cited passages name, the most telling first.
+
+    Names in the cited sentences count, or else those in the passages around them. Terms are left
+    out.
+    """
+    inside, around = Q(pk__in=[]), Q(chunk__in=[row.chunk_id for row in citations])
+    for row in citations:
+        inside |= Q(chunk=row.chunk_id, start__lt=row.end, end__gt=row.start)
+    mentions = Mention.objects.in_workspace(workspace)
+    for named in (inside, around):
+        entities = Entity.objects.in_workspace(workspace).exclude(TERMS)
+        entities = entities.filter(pk__in=mentions.filter(named).values("entity_id"))
+        if found := list(entities.order_by("-rank", "pk").values_list("pk", flat=True)[:most]):
+            return found
+    return []
 
 
 def answer_of(*, workspace: Workspace, answer_id: UUID) -> Answer:

@@ -18,7 +18,7 @@ from kb_project.graph.walk import names_in
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from retrieval.search import query_features as signs, walk
+from retrieval.search import paths, query_features as signs, walk
 from retrieval.search.query import Query
 from retrieval.search.results import ByRows, ModeResult
 from workspaces import access
@@ -69,13 +69,15 @@ class Choice:
 class Known:
     """What a workspace knows of a question: telling names as it spells them, and its indexes.
 
-    ``is_titled``: documents have one subject each, or a title is one of the names.
+    ``is_titled``: documents have one subject each, or a title is one of the names. ``is_between``:
+    the question asks only how two entities are connected.
     """
 
     names: tuple[str, ...] = ()
     is_titled: bool = True
     has_graph: bool = True
     has_reports: bool = True
+    is_between: bool = False
 
 
 def delegating(
@@ -110,7 +112,12 @@ def known_to(query: Query) -> Known:
         }
         ((documents, is_title),) = run_sql(DOCUMENTS_NAMED, parameters)
     is_short = len(index.chunk_ids) <= SHORT * documents
-    return Known(names, is_titled=is_short or is_title, has_reports=has_reports)
+    return Known(
+        names,
+        is_titled=is_short or is_title,
+        has_reports=has_reports,
+        is_between=paths.asked_ends(index, query.question) is not None,
+    )
 
 
 def telling_names(index: WalkIndex, question: str) -> tuple[str, ...]:
@@ -140,6 +147,8 @@ def choose(question: str, known: Known) -> Choice:
     >>> choose("Who trained Ada Lind?", Known(("Ada Lind",))).mode
     'walk'
     """
+    if known.is_between and known.has_graph:
+        return Choice("paths", "Asks how two things are connected, so finding paths between them.")
     return (
         _by_topics(question, known)
         or _by_craft(question, known)

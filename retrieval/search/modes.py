@@ -17,6 +17,7 @@ from retrieval.search import (
     lexical,
     local,
     mix,
+    paths,
     relations,
     traverse,
     tree,
@@ -96,6 +97,17 @@ _WAYS: Final[dict[str, Mode]] = {
             "Finds the facts between names that say what the question wants to know.",
             relations.search,
             shares=entities.SHARES,
+        ),
+        Mode(
+            "paths",
+            "Paths",
+            NAMES,
+            "Finds how two people, places or things are connected, step by step, with the sentence"
+            " that supports each step.",
+            ByRows(paths.search),
+            shares=paths.SHARES,
+            # The steps of a path have an order of their own.
+            reranks=False,
         ),
         Mode(
             "mix",

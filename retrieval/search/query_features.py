@@ -88,6 +88,26 @@ _COMPARED: Final = regex.compile(
     regex.IGNORECASE,
 )
 
+# Two names, and nothing but the question how they are connected. What comes after the second name,
+# as in "who founded Y", is another question.
+_CONNECTED: Final = tuple(
+    regex.compile(pattern, regex.IGNORECASE)
+    for pattern in (
+        r"how (?:is|are|was|were) (?P<a>.+?) (?:(?:connected|related|linked|tied) (?:to|with)"
+        r"|in touch with) (?P<b>.+)",
+        r"how (?:is|are|was|were) (?P<a>.+?) and (?P<b>.+?) (?:connected|related|linked|tied)"
+        r"(?: to (?:each other|one another))?",
+        r"what (?:links|connects|ties|relates) (?P<a>.+?) (?:and|to|with) (?P<b>.+)",
+        r"what(?: is|'s|’s| was) the (?:connection|link|relation|relationship)s?"
+        r" (?:between|of) (?P<a>.+?) (?:and|to|with) (?P<b>.+)",
+        r"what (?:does|did) (?P<a>.+?) have to do with (?P<b>.+)",
+        r"(?P<a>.+?)(?:和|与|跟|同)(?P<b>.+?)(?:之间)?(?:有|是|存在)(?:着)?(?:什么|何种|怎样的|哪些)"
+        r"(?:样的)?(?:关系|联系|关联)",
+        r"(?P<a>.+?)(?:和|与|跟|同)(?P<b>.+?)(?:之间)?(?:是)?(?:怎么|如何|怎样)"
+        r"(?:联系|关联|相关|连接)(?:起来|在一起)?(?:的)?",
+    )
+)
+
 # Spelled as only identifiers are.
 _IDENTIFIER: Final = regex.compile(
     r"`[^`]+`|\w\(\)|\w::\w|\w->\w|\b_?[\p{L}\p{N}]+_[\p{L}\p{N}_]+\b|\b\p{Ll}{2,}\d*\p{Lu}\w*\b"
@@ -145,6 +165,22 @@ def beside_change(question: str) -> str:
     ['How', 'has', 'the', 'budget', '2022?']
     """
     return _CHANGING.sub(" ", question) if asks_for_change(question) else question
+
+
+def connected_ends(question: str) -> tuple[str, str] | None:
+    """Return the two names of a question that asks only how they are connected.
+
+    >>> connected_ends("How is Ada Lind connected to Old Bob?")
+    ('Ada Lind', 'Old Bob')
+    >>> connected_ends("沈立群和临江光学工坊有什么关系？")
+    ('沈立群', '临江光学工坊')
+    >>> connected_ends("What is Ada Lind's relation to the sea?")
+    """
+    bare = question.strip().rstrip("?？.。! ！")
+    for pattern in _CONNECTED:
+        if match := pattern.fullmatch(bare):
+            return match["a"].strip(), match["b"].strip()
+    return None
 
 
 def asks_broadly(question: str) -> bool:

@@ -70,13 +70,47 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One relationship of a path, from the name before it to the name after it.
+
+    ``start`` and ``end`` are the offsets of its quote in the document of ``chunk_id``. A
+    relationship that a person made has no quote, only a description.
+    """
+
+    id: UUID
+    source: str
+    target: str
+    predicate: str
+    description: str = ""
+    chunk_id: UUID | None = None
+    start: int = 0
+    end: int = 0
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How two entities are connected: paths, best first, none longer than ``max_steps``.
+
+    Without a path, ``shared_documents`` and ``shared_topics`` are titles that both occur in.
+    """
+
+    source: str
+    target: str
+    max_steps: int
+    paths: tuple[tuple[Step, ...], ...] = ()
+    shared_documents: tuple[str, ...] = ()
+    shared_topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ModeResult:
     """``chunks`` best first, at most ``Query.top_k``; records and points in the mode's order.
 
     ``mode`` is the mode used in the end, '' if it is the requested one; ``reason`` is a sentence on
     why that mode was picked, '' if a person picked it; ``figures`` are numbers for the trace, such
     as how many reports were read. ``reading`` is the order in which a chat model gets the chunks,
-    if it differs from ``chunks``.
+    if it differs from ``chunks``. ``connection`` is the finding of the mode ``paths``.
     """
 
     chunks: list[ScoredChunk]
@@ -87,6 +121,7 @@ class ModeResult:
     reason: str = ""
     figures: tuple[tuple[str, float], ...] = ()
     reading: tuple[UUID, ...] = ()
+    connection: Connection | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,7 @@ WHERE: Final[Mapping[str, str]] = {
     "document_id": "document",
     "collection_id": "collection",
     "entity_id": "entity",
+    "other_id": "acme",
     "relationship_id": "relationship",
     "community_id": "community",
     "decision_id": "decision",

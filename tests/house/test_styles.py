@@ -33,6 +33,12 @@ FETCHED: Final = {
         "ingestion/upload_outcome.html",
     ],
     "workspaces/model_settings.html": ["workspaces/model_test.html"],
+    "ingestion/explorer/explorer.html": [
+        "ingestion/explorer/entity.html",
+        "ingestion/explorer/entity_gone.html",
+        "ingestion/explorer/between.html",
+        "ingestion/explorer/found.html",
+    ],
 }
 """What a page asks for later, beside what it is made of."""
 BY_SCRIPT: Final = {"source--open", "split--open", "htmx-request"}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
+from django.urls import reverse
 from django.utils import timezone
 
 from ingestion.documents import queries as document_queries
@@ -46,6 +47,7 @@ KINDS: Final = {
     greeting.WRITTEN_BY: ("About this workspace", "Nothing was searched."),
 }
 MOST_NEAREST: Final = 3
+MOST_ON_THE_GRAPH: Final = 24
 LIST_MARKS: Final = frozenset("-*+•")
 EMPTY_SCOPE: Final = "scope_empty"
 PASSING: Final = frozenset(
@@ -131,6 +133,7 @@ class ShownAnswer:
     remarks: tuple[str, ...]
     follow_ups: tuple[str, ...]
     problem: dict[str, Any] | None
+    graph_url: str
     kind_label: str
     kind_explanation: str
 
@@ -175,9 +178,21 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
         remarks=remarks,
         follow_ups=tuple(map(str, answer.follow_ups)),
         problem=answer.problem,
+        graph_url=_graph_url(workspace, asked),
         kind_label=label,
         kind_explanation=explanation,
     )
+
+
+def _graph_url(workspace: Workspace, asked: Asked) -> str:
+    """Return the page that shows what the cited passages name; '' if they name nothing."""
+    if not asked.answer.is_finished or not asked.citations:
+        return ""
+    ids = queries.entities_cited(
+        workspace=workspace, citations=asked.citations, most=MOST_ON_THE_GRAPH
+    )
+    page = reverse("ingestion:explorer", args=[workspace.slug])
+    return f"{page}?entities={','.join(map(str, ids))}" if ids else ""
 
 
 def _sorted_notes(notes: Sequence[Mapping[str, Any]]) -> tuple[str, tuple[str, ...]]:

@@ -310,6 +310,7 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
         "describe",
         "graph",
         "communities",
+        "layout",
         "reports",
         "tree",
         "snapshot",

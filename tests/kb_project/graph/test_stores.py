@@ -385,10 +385,14 @@ def test_all_stores_agree_on_a_random_graph(seed: int):
         store.upsert(workspace, nodes, edges)
 
     for _ in range(20):
-        a, b = (one.id for one in random.sample(nodes, 2))
+        a, b, *some = (one.id for one in random.sample(nodes, 8))
         for answers in (
             [store.paths(workspace, a, b) for store in stores],
+            [store.best_paths(workspace, a, b) for store in stores],
+            [store.best_paths(workspace, a, b, max_hops=2, limit=2) for store in stores],
             [store.shared_neighbours(workspace, a, b) for store in stores],
+            [store.shared_neighbours(workspace, a, b, limit=1) for store in stores],
+            [store.induced_subgraph(workspace, some) for store in stores],
             [store.neighbours(workspace, a, limit=3) for store in stores],
             [store.subgraph(workspace, [a, b], limit=8) for store in stores],
             [store.everything(workspace).ids for store in stores],

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from uuid import UUID
 
 import networkx as nx
@@ -37,13 +38,32 @@ class Around:
         return [e for e in self.edges if e.source in node_ids or e.target in node_ids]
 
 
+class Between:
+    """Edges from one set of nodes to another, either way."""
+
+    def __init__(self, edges: Sequence[GraphEdge]) -> None:
+        self.edges = edges
+
+    def __call__(self, some: Collection[UUID], others: Collection[UUID]) -> list[GraphEdge]:
+        return [
+            e
+            for e in self.edges
+            if (e.source in some and e.target in others)
+            or (e.target in some and e.source in others)
+        ]
+
+
+def reads(edges: Sequence[GraphEdge]) -> traversal.Reads:
+    return traversal.Reads(Around(list(edges)), Between(edges))
+
+
 @given(GRAPHS, st.integers(1, 3))
 def test_shortest_chains_are_those_of_networkx(triples: list[tuple[int, int, float]], hops: int):
     edges = as_edges(triples)
     source, target = UUID(int=0), UUID(int=1)
     graph = nx.Graph([(e.source, e.target) for e in edges])
 
-    chains = traversal.shortest_chains(source, target, hops, Around(edges))
+    chains = traversal.shortest_chains(source, target, hops, reads(edges))
 
     expected: set[tuple[UUID, ...]] = set()
     if graph.has_node(source) and graph.has_node(target) and nx.has_path(graph, source, target):
@@ -58,15 +78,43 @@ def test_shortest_chains_are_those_of_networkx(triples: list[tuple[int, int, flo
         )
 
 
-def test_three_steps_read_the_smaller_neighbourhood_only():
+def test_three_steps_read_both_ends_and_what_is_between_them():
     hub, end = UUID(int=50), UUID(int=2)
     edges = as_edges([(50, number, 1) for number in range(3, 9)] + [(3, 1, 1), (1, 2, 1)])
-    around = Around(edges)
+    near = Around(edges)
+    between: list[tuple[set[UUID], set[UUID]]] = []
 
-    (chain,) = traversal.shortest_chains(hub, end, 3, around)
+    def read_between(some: Collection[UUID], others: Collection[UUID]) -> list[GraphEdge]:
+        between.append((set(some), set(others)))
+        return Between(edges)(some, others)
+
+    (chain,) = traversal.shortest_chains(hub, end, 3, traversal.Reads(near, read_between))
 
     assert chain[0] == (hub, UUID(int=3), UUID(int=1), end)
-    assert around.asked == [{hub}, {end}, {UUID(int=1)}]
+    assert near.asked == [{hub}, {end}]
+    assert between == [({UUID(int=number) for number in range(3, 9)}, {UUID(int=1)})]
+
+
+@given(GRAPHS, st.integers(1, 3))
+def test_best_chains_are_the_strongest_simple_paths_of_networkx(
+    triples: list[tuple[int, int, float]], hops: int
+):
+    edges = as_edges(triples)
+    source, target = UUID(int=0), UUID(int=1)
+    graph = nx.Graph()
+    for one in sorted(edges, key=traversal.strongest_first):
+        if one.source != one.target and not graph.has_edge(one.source, one.target):
+            graph.add_edge(one.source, one.target, edge=one)
+
+    chains = traversal.best_chains(source, target, hops, MAX_PATHS, reads(edges))
+
+    expected: list[traversal.Chain] = []
+    if graph.has_node(source) and graph.has_node(target):
+        expected = [
+            (tuple(ids), tuple(graph[a][b]["edge"] for a, b in pairwise(ids)))
+            for ids in nx.all_simple_paths(graph, source, target, cutoff=hops)
+        ]
+    assert chains == sorted(expected, key=traversal.strongest_chain_first)[:MAX_PATHS]
 
 
 def test_neighbours_of_unknown_nodes_and_loops_are_left_out():
@@ -97,10 +145,6 @@ A, B, C = (UUID(int=number) for number in (1, 2, 3))
 
 def edge(number: int, source: UUID, target: UUID, weight: float = 1.0) -> GraphEdge:
     return GraphEdge(UUID(int=100 + number), source, target, "", weight)
-
-
-def around(edges: Sequence[GraphEdge]) -> traversal.EdgesAround:
-    return lambda ids: [e for e in edges if e.source in ids or e.target in ids]
 
 
 def test_an_edge_knows_its_other_end():
@@ -141,19 +185,19 @@ def test_neighbours_are_cut_after_the_heaviest():
 @pytest.mark.parametrize("hops", [0, -1, MAX_HOPS + 1])
 def test_a_path_has_a_sensible_length(hops: int):
     with pytest.raises(InputError) as caught:
-        traversal.shortest_chains(A, B, hops, around([]))
+        traversal.shortest_chains(A, B, hops, reads([]))
 
     assert caught.value.code == "too_many_hops"
 
 
 def test_nobody_walks_to_themselves():
-    assert traversal.shortest_chains(A, A, 3, around([edge(0, A, B)])) == []
+    assert traversal.shortest_chains(A, A, 3, reads([edge(0, A, B)])) == []
 
 
 def test_a_direct_way_hides_every_longer_one():
     edges = [edge(0, A, B, 0.1), edge(1, A, C, 9), edge(2, C, B, 9)]
 
-    assert [ids for ids, _ in traversal.shortest_chains(A, B, 3, around(edges))] == [(A, B)]
+    assert [ids for ids, _ in traversal.shortest_chains(A, B, 3, reads(edges))] == [(A, B)]
 
 
 def test_of_many_ways_the_heaviest_are_kept():
@@ -161,7 +205,7 @@ def test_of_many_ways_the_heaviest_are_kept():
     edges = [edge(number, A, via, number) for number, via in enumerate(middles)]
     edges += [edge(100 + number, via, B, 1) for number, via in enumerate(middles)]
 
-    chains = traversal.shortest_chains(A, B, 2, around(edges))
+    chains = traversal.shortest_chains(A, B, 2, reads(edges))
 
     assert [ids[1] for ids, _ in chains] == middles[:2:-1]
 
@@ -180,6 +224,11 @@ class Torn(traversal.Traversal):
         return Around(self.edges)(ids)
 
     edges_among = edges_around
+
+    def edges_between(
+        self, workspace_id: UUID, some: Collection[UUID], others: Collection[UUID]
+    ) -> list[GraphEdge]:
+        return Between(self.edges)(some, others)
 
 
 def test_a_path_through_a_node_that_is_gone_is_no_path():

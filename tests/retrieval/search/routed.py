@@ -41,11 +41,18 @@ NAMES = (
 COMMON = ("logbook", "supplier", "prism")
 EVERYWHERE = "the Trust"
 
+PATHS = (
+    "How are Elspeth Rennie and Gordon Rennie related?",
+    "What links Old Bob to Norholm Wind?",
+    "How is Jamie Flett connected to the Great Lens?",
+    "What is the relationship between Skarrow and Vellacott Lens Works?",
+    "沈立群和临江光学工坊有什么关系？",
+    "杰米·弗莱特与杭州联络处之间是什么关系？",
+)
 WALK = (
     "Who founded the Orran Lights Society?",
     "Which harbour does Vellacott Lens Works work from?",
     "Who is older, Elspeth Rennie or Gordon Rennie?",
-    "How are Elspeth Rennie and Gordon Rennie related?",
     "Where did the supplier of MB-2 train its engineers?",
     "Was Jamie Flett taught by the firm that repaired the Great Lens?",
     "Which came first, Project Lodestar or Storm Ottoline?",
@@ -56,7 +63,6 @@ WALK = (
     "Which apprentice of Next Keepers works with Norholm Wind?",
     "What did the seller of Petrel do with the money?",
     "When did Tomas Lindgaard vote against Project Lodestar?",
-    "What links Old Bob to Norholm Wind?",
     "who trained jamie flett?",
     "Why did Erik Budge leave Next Keepers?",
     "临江光学工坊的负责人教过谁？",
@@ -122,6 +128,7 @@ MIX = (
 ROUTED = tuple(
     (mode, question)
     for mode, questions in (
+        ("paths", PATHS),
         ("walk", WALK),
         ("local", LOCAL),
         ("global", GLOBAL),

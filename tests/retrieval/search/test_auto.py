@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.models import WalkSnapshot
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search import services
+from retrieval.search import paths, services
 from retrieval.search.auto import Known, choose, telling_names
 from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.query import QuestionVector
@@ -20,7 +20,8 @@ TEXT = "Ada Lind keeps the Skarrow light.\n\nBen Voss taught Ada Lind.\n\nOil co
 
 
 def known(question):
-    return Known(telling_names(INDEX, question))
+    is_between = paths.asked_ends(INDEX, question) is not None
+    return Known(telling_names(INDEX, question), is_between=is_between)
 
 
 def search(workspace, question, **over):
@@ -76,6 +77,20 @@ def test_topics_without_reports_are_never_picked(question):
 @pytest.mark.parametrize("question", [question for _, question in routed.ROUTED])
 def test_without_a_graph_nothing_that_needs_it_is_picked(question):
     assert choose(question, Known(has_graph=False, has_reports=False)).mode == "hybrid"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How is Jamie Flett connected to the weather?",
+        "How is Jamie Flett related to Jamie Flett?",
+        "What links Old Bob to the man who founded Norholm Wind?",
+        "What is the relationship between Skarrow and its keepers?",
+        "沈立群和他的父亲有什么关系？",
+    ],
+)
+def test_a_question_without_two_known_names_is_not_about_paths(question: str):
+    assert choose(question, known(question)).mode != "paths"
 
 
 def test_the_reason_names_what_the_walk_starts_from():

@@ -1,0 +1,85 @@
+"""The REST operation on pictures of the graph: which entities to draw, where, and how connected."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from rest_framework import serializers
+
+from ingestion.explorer import queries
+from ingestion.explorer.queries import Scope
+from kb_project.errors import InputError
+from workspaces.api import WorkspaceAPIView, reading
+
+MOST_NAMED = 60
+
+
+class GraphViewNodeSerializer(serializers.Serializer[Any]):
+    """An entity in the picture."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    type = serializers.CharField()
+    degree = serializers.IntegerField(help_text="Number of all its neighbours, shown or not.")
+    topic = serializers.UUIDField(allow_null=True, help_text="Its broadest topic.")
+    x = serializers.FloatField(allow_null=True, help_text="Null until the next refresh places it.")
+    y = serializers.FloatField(allow_null=True)
+
+
+class GraphViewEdgeSerializer(serializers.Serializer[Any]):
+    """All relationships between two entities."""
+
+    a = serializers.UUIDField()
+    b = serializers.UUIDField()
+    weight = serializers.FloatField()
+    evidence = serializers.IntegerField(help_text="Number of passages.")
+
+
+class GraphViewApi(WorkspaceAPIView):
+    """The picture that the graph's page opens with."""
+
+    class QuerySerializer(serializers.Serializer[Any]):
+        entity = serializers.UUIDField(required=False, help_text="Its neighbourhood.")
+        document = serializers.UUIDField(required=False, help_text="What a document names most.")
+        topic = serializers.UUIDField(required=False, help_text="The entities of a topic.")
+        entities = serializers.CharField(
+            required=False,
+            max_length=40 * MOST_NAMED,
+            help_text=f"Up to {MOST_NAMED} ids with commas between them, and what is around them.",
+        )
+        limit = serializers.IntegerField(
+            default=queries.USUAL, min_value=1, max_value=queries.MOST, help_text="Entities."
+        )
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        total = serializers.IntegerField(help_text="Number of entities, shown or not.")
+        nodes = GraphViewNodeSerializer(many=True, help_text="The most telling first.")
+        edges = GraphViewEdgeSerializer(many=True, help_text="The strongest of each entity.")
+        edges_total = serializers.IntegerField(
+            help_text="Number of connected pairs among the entities shown."
+        )
+        focus = serializers.ListField(child=serializers.UUIDField())
+
+    @reading("graph_view", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
+        """View the most telling part of the graph: of all, or around what is named."""
+        given = self.query()
+        return queries.opening(
+            workspace=self.workspace, scope=_scope(given), limit=int(given["limit"])
+        )
+
+
+def _scope(given: dict[str, Any]) -> Scope:
+    for kind in ("entity", "document", "topic"):
+        if given.get(kind):
+            return Scope(kind, id=given[kind])
+    named = [one for one in given.get("entities", "").split(",") if one]
+    if not named:
+        return Scope()
+    try:
+        return Scope("entities", ids=tuple(dict.fromkeys(UUID(one) for one in named)))
+    except ValueError:
+        raise InputError(
+            "The ids of entities are not readable.", next_step="Separate ids with commas."
+        ) from None

@@ -1,0 +1,334 @@
+"""Which entities a picture of the graph shows, and how they are connected.
+
+A picture opens on the most telling entities of a workspace, a document or a topic, or on some
+entities with their neighbourhood, and grows from there. It is always bounded, and says how many
+entities there are in all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+from uuid import UUID
+
+from ingestion.explorer import sql
+from ingestion.graph.queries import PathOrder, paths_between
+from ingestion.knowledge import queries as knowledge_queries, topics
+from ingestion.knowledge.spans import SourceSpan, span_of
+from ingestion.models import (
+    Community,
+    CommunityReport,
+    Document,
+    Entity,
+    Evidence,
+)
+from kb_project.errors import NotFoundError, found
+from kb_project.ports import graph_reader
+from kb_project.sql import run_sql
+from workspaces.models import Workspace
+
+USUAL: Final = 120
+LEAST: Final = 60
+MOST: Final = 600
+"""Entities in one picture; more can't be read."""
+MORE: Final = 25
+"""Neighbours added when an entity is expanded."""
+CANDIDATES: Final = 3
+"""How many times as many entities are considered as are shown."""
+LINES: Final = 4
+"""Relationships drawn of each entity, the strongest; an end may draw more of them."""
+PATHS: Final = 3
+MOST_QUOTES: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity in a picture; ``degree`` counts all its neighbours, shown or not."""
+
+    id: UUID
+    name: str
+    type: str
+    degree: int
+    x: float | None
+    y: float | None
+    topic: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """All relationships between two entities."""
+
+    a: UUID
+    b: UUID
+    weight: float
+    evidence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a picture is of: ``id`` is an entity, document or topic; ``ids`` are entities."""
+
+    kind: str = "workspace"
+    id: UUID | None = None
+    ids: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Entities and relationships to draw.
+
+    ``total`` counts the entities of the scope, shown or not, and ``edges_total`` the connected
+    pairs among those shown. ``focus`` are the entities asked for, ``paths`` those found, and
+    ``remaining`` the neighbours of an expanded entity that are not shown yet.
+    """
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    total: int = 0
+    edges_total: int = 0
+    focus: tuple[UUID, ...] = ()
+    paths: tuple[tuple[UUID, ...], ...] = ()
+    remaining: int = 0
+
+
+# --- opening --------------------------------------------------------------------------------------
+def title_of(*, workspace: Workspace, scope: Scope) -> str:
+    """Return the name of what the picture is of. Raises NotFoundError."""
+    if scope.kind == "entity" and scope.id:
+        return knowledge_queries.entity_get(workspace=workspace, entity_id=scope.id).name
+    if scope.kind == "document":
+        rows = Document.objects.in_workspace(workspace)
+        return found(rows.filter(pk=scope.id).first(), "document").title
+    if scope.kind == "topic" and scope.id:
+        community = topics.community_get(workspace=workspace, community_id=scope.id)
+        report = CommunityReport.objects.in_workspace(workspace).filter(community=community)
+        return report.values_list("title", flat=True).first() or "A topic"
+    return ""
+
+
+def opening(*, workspace: Workspace, scope: Scope, limit: int = USUAL) -> Picture:
+    """Return the picture that a scope opens with. Raises NotFoundError."""
+    title_of(workspace=workspace, scope=scope)
+    limit = max(1, min(limit, MOST))
+    ids, total = OPENINGS[scope.kind](workspace, scope, limit)
+    focus = scope.ids or ((scope.id,) if scope.kind == "entity" and scope.id else ())
+    nodes = _nodes(workspace, ids)
+    shown = {node.id for node in nodes}
+    edges = _edges(workspace, shown, shown)
+    return Picture(
+        nodes=tuple(nodes),
+        edges=tuple(drawn(edges, keep=[one for one in focus if one in shown][:3])),
+        total=max(total, len(nodes)),
+        edges_total=len(edges),
+        focus=tuple(one for one in focus if one in shown),
+    )
+
+
+def _of_workspace(workspace: Workspace, _scope: Scope, limit: int) -> tuple[list[UUID], int]:
+    rows = Entity.objects.in_workspace(workspace)
+    ranked = rows.order_by("-rank", "-mention_count", "name", "id").values_list("pk", flat=True)
+    wanted = CANDIDATES * limit
+    candidates = list(ranked.exclude(knowledge_queries.TERMS)[:wanted])
+    if len(candidates) < LEAST:
+        # A workspace of little else than terms shows them.
+        candidates = list(dict.fromkeys([*candidates, *ranked[:wanted]]))
+    return _telling(workspace, candidates, limit), rows.count()
+
+
+def _of_document(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+    named = {"workspace": workspace.pk, "id": scope.id}
+    rows = run_sql(sql.IN_DOCUMENT, {**named, "limit": CANDIDATES * limit})
+    [(total,)] = run_sql(sql.COUNT_IN_DOCUMENT, named)
+    return _telling(workspace, [row[0] for row in rows], limit), total
+
+
+def _of_topic(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+    rows = Entity.objects.in_workspace(workspace).filter(
+        communities__community=scope.id, communities__workspace=workspace
+    )
+    ranked = rows.order_by("-rank", "-mention_count", "name", "id").values_list("pk", flat=True)
+    return _telling(workspace, list(ranked[: CANDIDATES * limit]), limit), rows.count()
+
+
+def _of_entity(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+    entity = knowledge_queries.entity_get(workspace=workspace, entity_id=found(scope.id, "entity"))
+    near = graph_reader().neighbours(workspace.pk, entity.pk, limit - 1)
+    return _once([entity.pk, *(one.node.id for one in near)]), 1 + entity.degree
+
+
+def _of_entities(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+    rows = Entity.objects.in_workspace(workspace).filter(pk__in=scope.ids)
+    asked = list(rows.order_by("-rank", "id").values_list("pk", flat=True)[:limit])
+    if not asked:
+        raise NotFoundError(
+            "None of these entities exists any more.",
+            next_step="Open the whole graph, or search for a name.",
+        )
+    total = Entity.objects.in_workspace(workspace).count()
+    room = min(limit, max(LEAST, len(asked)))
+    around = graph_reader().subgraph(workspace.pk, asked, room)
+    return _once([*asked, *(node.id for node in around.nodes)])[:room], total
+
+
+Opening = Callable[[Workspace, Scope, int], tuple[list[UUID], int]]
+OPENINGS: Final[dict[str, Opening]] = {
+    "workspace": _of_workspace,
+    "document": _of_document,
+    "topic": _of_topic,
+    "entity": _of_entity,
+    "entities": _of_entities,
+}
+
+
+def _telling(workspace: Workspace, candidates: Sequence[UUID], limit: int) -> list[UUID]:
+    """Return the first candidates that are connected to another one, and fill up if few are."""
+    edges = _edges(workspace, candidates, candidates)
+    tied = {end for edge in edges for end in (edge.a, edge.b)}
+    connected = [one for one in candidates if one in tied][:limit]
+    missing = min(LEAST, limit) - len(connected)
+    return connected + [one for one in candidates if one not in tied][: max(0, missing)]
+
+
+def _once(ids: Collection[UUID]) -> list[UUID]:
+    return list(dict.fromkeys(ids))
+
+
+# --- growing --------------------------------------------------------------------------------------
+def expanded(*, workspace: Workspace, entity_id: UUID, shown: Sequence[UUID]) -> Picture:
+    """Return an entity's strongest neighbours that are not shown yet. Raises NotFoundError."""
+    entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
+    room = max(0, min(MORE, MOST - len(shown)))
+    near = graph_reader().neighbours(workspace.pk, entity.pk, len(shown) + MORE)
+    there = set(shown)
+    fresh = [one for one in _once([n.node.id for n in near]) if one not in there][:room]
+    among = _edges(workspace, [entity.pk], [*shown, *fresh])
+    picture = added(workspace=workspace, ids=[entity.pk, *fresh], shown=shown, keep=[entity.pk])
+    return _with(picture, remaining=max(0, entity.degree - len(among)), focus=(entity.pk,))
+
+
+def connected(
+    *, workspace: Workspace, source: UUID, target: UUID, shown: Sequence[UUID]
+) -> Picture:
+    """Return the shortest paths between two entities; none if they are too far apart.
+
+    Raises NotFoundError.
+    """
+    ways = paths_between(workspace, source, target, most=PATHS, order=PathOrder.SHORTEST)
+    paths = tuple(tuple(node.id for node in way.nodes) for way in ways.paths)
+    ids = _once([source, target, *(one for path in paths for one in path)])
+    picture = added(workspace=workspace, ids=ids, shown=shown)
+    steps = {frozenset(step) for path in paths for step in pairwise(path)}
+    lines = [edge for edge in _edges(workspace, ids, ids) if frozenset((edge.a, edge.b)) in steps]
+    edges = dict.fromkeys([*lines, *picture.edges])
+    return _with(picture, edges=tuple(edges), focus=(source, target), paths=paths)
+
+
+def added(
+    *,
+    workspace: Workspace,
+    ids: Sequence[UUID],
+    shown: Sequence[UUID],
+    keep: Sequence[UUID] = (),
+) -> Picture:
+    """Return entities to add to a picture, with their relationships to what it shows.
+
+    Of ``keep`` all relationships are drawn, of the others the strongest.
+    """
+    there = set(shown)
+    nodes = _nodes(workspace, [one for one in _once(ids) if one not in there])
+    fresh = [node.id for node in nodes]
+    edges = _edges(workspace, [*fresh, *keep], [*shown, *fresh])
+    return Picture(
+        nodes=tuple(nodes),
+        edges=tuple(drawn(edges, keep=keep)),
+        edges_total=len(edges),
+        focus=tuple(ids),
+    )
+
+
+def _with(picture: Picture, **changes: object) -> Picture:
+    values = {name: getattr(picture, name) for name in Picture.__slots__}
+    return Picture(**(values | changes))  # type: ignore[arg-type]
+
+
+# --- nodes and edges ------------------------------------------------------------------------------
+def _nodes(workspace: Workspace, ids: Sequence[UUID]) -> list[Node]:
+    """Return the entities that exist, in the order of the ids."""
+    if not ids:
+        return []
+    rows = run_sql(sql.NODES, {"workspace": workspace.pk, "ids": list(ids)})
+    known = {row[0]: Node(*row) for row in rows}
+    return [known[one] for one in ids if one in known]
+
+
+def _edges(workspace: Workspace, new: Collection[UUID], ids: Collection[UUID]) -> list[Edge]:
+    """Return relationships between a new entity and any of ``ids``, strongest first."""
+    if not new or not ids:
+        return []
+    values = {"workspace": workspace.pk, "new": list(new), "ids": list(ids)}
+    return [Edge(*row) for row in run_sql(sql.EDGES, values)]
+
+
+def drawn(edges: Sequence[Edge], *, keep: Collection[UUID] = ()) -> list[Edge]:
+    """Choose the relationships to draw: the strongest of each entity, and all those of ``keep``.
+
+    ``edges`` are the strongest first.
+    """
+    lines: Counter[UUID] = Counter()
+    chosen = []
+    for edge in edges:
+        is_kept = edge.a in keep or edge.b in keep
+        if is_kept or min(lines[edge.a], lines[edge.b]) < LINES:
+            chosen.append(edge)
+            lines.update((edge.a, edge.b))
+    return chosen
+
+
+# --- beside the picture ---------------------------------------------------------------------------
+def types(*, workspace: Workspace) -> list[tuple[str, int]]:
+    """Return the types of the workspace's entities with their number, most frequent first."""
+    return [(kind, number) for kind, number in run_sql(sql.TYPES, {"workspace": workspace.pk})]
+
+
+def topics_by_size(*, workspace: Workspace) -> list[tuple[UUID, str]]:
+    """Return the broadest topics with their titles, largest first."""
+    rows = Community.objects.in_workspace(workspace).filter(level=0).order_by("-size", "id")
+    ids = list(rows.values_list("pk", flat=True))
+    titles = dict(
+        CommunityReport.objects.in_workspace(workspace)
+        .filter(community__in=ids)
+        .values_list("community_id", "title")
+    )
+    return [(one, titles.get(one, "A topic")) for one in ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A passage that supports a relationship, and how the sentence connects the two."""
+
+    source: Entity
+    target: Entity
+    predicate: str
+    span: SourceSpan
+
+
+def statements_between(*, workspace: Workspace, a: UUID, b: UUID) -> list[Statement]:
+    """Return the strongest passages about a relationship between two entities."""
+    rows = (
+        Evidence.objects.in_workspace(workspace)
+        .filter(relationship__source__in=(a, b), relationship__target__in=(a, b))
+        .select_related("relationship__source", "relationship__target", "chunk__document")
+        .order_by("kind", "-strength", "chunk_id", "start")[:MOST_QUOTES]
+    )
+    return [
+        Statement(
+            row.relationship.source,
+            row.relationship.target,
+            row.predicate,
+            span_of(row.chunk, row.start, row.end),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,59 @@
+"""Statements of the explorer: nodes and relationships of a picture, by id."""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# The topic is the broadest one the entity is in.
+NODES: Final[LiteralString] = """
+SELECT entity.id, entity.name, entity.type, entity.degree, position.x, position.y,
+       (SELECT community.id
+        FROM ingestion_communitymember AS member
+        JOIN ingestion_community AS community
+          ON community.workspace_id = %(workspace)s AND community.id = member.community_id
+         AND community.level = 0
+        WHERE member.workspace_id = %(workspace)s AND member.entity_id = entity.id
+        LIMIT 1)
+FROM ingestion_entity AS entity
+LEFT JOIN ingestion_entityposition AS position
+  ON position.workspace_id = %(workspace)s AND position.entity_id = entity.id
+WHERE entity.workspace_id = %(workspace)s AND entity.id = ANY (%(ids)s::uuid[])
+"""
+
+# Relationships in both directions are one line. A union rather than OR: each half uses its own
+# index, and only relationships between two of the entities are read, however many a hub has.
+EDGES: Final[LiteralString] = """
+WITH found AS (
+    SELECT id, source_id, target_id, weight, evidence_count FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s
+      AND source_id = ANY (%(new)s::uuid[]) AND target_id = ANY (%(ids)s::uuid[])
+    UNION
+    SELECT id, source_id, target_id, weight, evidence_count FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s
+      AND source_id = ANY (%(ids)s::uuid[]) AND target_id = ANY (%(new)s::uuid[])
+)
+SELECT least(source_id, target_id), greatest(source_id, target_id),
+       sum(weight), sum(evidence_count)::int
+FROM found GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
+"""
+
+TYPES: Final[LiteralString] = """
+SELECT type, count(*) FROM ingestion_entity
+WHERE workspace_id = %(workspace)s GROUP BY type ORDER BY 2 DESC, 1
+"""
+
+IN_DOCUMENT: Final[LiteralString] = """
+SELECT mention.entity_id
+FROM ingestion_mention AS mention
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = mention.entity_id
+WHERE mention.workspace_id = %(workspace)s AND mention.document_id = %(id)s
+GROUP BY mention.entity_id, entity.type, entity.rank
+ORDER BY entity.type = 'concept', count(*) DESC, entity.rank DESC, mention.entity_id
+LIMIT %(limit)s
+"""
+
+COUNT_IN_DOCUMENT: Final[LiteralString] = """
+SELECT count(DISTINCT entity_id) FROM ingestion_mention
+WHERE workspace_id = %(workspace)s AND document_id = %(id)s
+"""

@@ -1,0 +1,177 @@
+"""Which store answers which question about the graph, within what time.
+
+The tables are the truth; Apache AGE holds a projection of them. A question goes to AGE if
+``ANSWERED_BY`` says so and the projection is there and up to date: its graph exists, and no row is
+waiting to be projected. Otherwise the tables answer, with the same result. An answer that takes
+longer than ``TIME_LIMIT`` is an error, never an empty result.
+
+``benchmarks/graph_patterns.py`` measures both stores; ``docs/benchmarks.md`` has the figures.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Final, LiteralString, TypeVar
+from uuid import UUID
+
+import psycopg
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, transaction
+
+from kb_project.errors import UnavailableError
+from kb_project.graph import sql
+from kb_project.graph.age_store import AgeGraphStore, graph_name, has_age
+from kb_project.graph.ports import (
+    MAX_HOPS,
+    MAX_PATHS,
+    MAX_SHARED,
+    GraphNode,
+    GraphPath,
+    GraphReader,
+    Neighbour,
+    Subgraph,
+)
+from kb_project.graph.table_store import TableGraphStore
+from kb_project.sql import run_sql
+
+logger = logging.getLogger(__name__)
+
+TIME_LIMIT: Final = 5_000
+"""Milliseconds for one statement."""
+
+
+class Store(StrEnum):
+    AGE = "age"
+    TABLES = "tables"
+
+
+ANSWERED_BY: Final[Mapping[str, Store]] = {
+    "neighbours": Store.AGE,
+    "paths": Store.AGE,
+    "best_paths": Store.AGE,
+    "shared_neighbours": Store.AGE,
+    "subgraph": Store.AGE,
+    "induced_subgraph": Store.AGE,
+}
+"""AGE, unless it takes more than three times as long as the tables."""
+
+# Rows that the graph stage has not projected yet, each found through a partial index.
+IS_CURRENT: Final[LiteralString] = """
+SELECT to_regclass(%(label)s) IS NOT NULL
+   AND NOT EXISTS (SELECT FROM ingestion_entity
+                   WHERE workspace_id = %(workspace)s AND is_changed)
+   AND NOT EXISTS (SELECT FROM ingestion_relationship
+                   WHERE workspace_id = %(workspace)s AND is_changed)
+   AND NOT EXISTS (SELECT FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s)
+"""
+
+LIMIT_TIME: Final[LiteralString] = """
+SELECT current_setting('statement_timeout'), set_config('statement_timeout', %s, true)
+"""
+RESTORE_LIMIT: Final[LiteralString] = "SELECT set_config('statement_timeout', %s, true)"
+
+AnswerT = TypeVar("AnswerT")
+Ask = Callable[[GraphReader], AnswerT]
+
+
+class RoutedGraphReader:
+    """A ``GraphReader`` over both stores. Call it in a transaction with the workspace's scope."""
+
+    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, time_limit: int = TIME_LIMIT) -> None:
+        self._using = using
+        self._time_limit = time_limit
+        self._tables = TableGraphStore(using=using)
+        self._age = AgeGraphStore(using=using) if has_age(using=using) else None
+
+    def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
+        return self._answer(
+            "neighbours", workspace_id, lambda store: store.neighbours(workspace_id, node_id, limit)
+        )
+
+    def paths(
+        self, workspace_id: UUID, source: UUID, target: UUID, max_hops: int = MAX_HOPS
+    ) -> list[GraphPath]:
+        return self._answer(
+            "paths", workspace_id, lambda store: store.paths(workspace_id, source, target, max_hops)
+        )
+
+    def best_paths(
+        self,
+        workspace_id: UUID,
+        source: UUID,
+        target: UUID,
+        max_hops: int = MAX_HOPS,
+        limit: int = MAX_PATHS,
+    ) -> list[GraphPath]:
+        return self._answer(
+            "best_paths",
+            workspace_id,
+            lambda store: store.best_paths(workspace_id, source, target, max_hops, limit),
+        )
+
+    def shared_neighbours(
+        self, workspace_id: UUID, a: UUID, b: UUID, limit: int = MAX_SHARED
+    ) -> list[GraphNode]:
+        return self._answer(
+            "shared_neighbours",
+            workspace_id,
+            lambda store: store.shared_neighbours(workspace_id, a, b, limit),
+        )
+
+    def subgraph(
+        self, workspace_id: UUID, node_ids: Collection[UUID], limit: int = 100
+    ) -> Subgraph:
+        return self._answer(
+            "subgraph", workspace_id, lambda store: store.subgraph(workspace_id, node_ids, limit)
+        )
+
+    def induced_subgraph(self, workspace_id: UUID, node_ids: Collection[UUID]) -> Subgraph:
+        return self._answer(
+            "induced_subgraph",
+            workspace_id,
+            lambda store: store.induced_subgraph(workspace_id, node_ids),
+        )
+
+    def store_for(self, pattern: str, workspace_id: UUID) -> Store:
+        """Return which store answers a pattern now."""
+        wanted = ANSWERED_BY[pattern]
+        return wanted if wanted is Store.TABLES or self._is_current(workspace_id) else Store.TABLES
+
+    def _answer(self, pattern: str, workspace_id: UUID, ask: Ask[AnswerT]) -> AnswerT:
+        if self._age is not None and self.store_for(pattern, workspace_id) is Store.AGE:
+            try:
+                with self._within_time():
+                    return ask(self._age)
+            except DatabaseError:
+                # For example a graph that pg_restore left without its catalogue entry.
+                logger.warning("graph projection unreadable workspace=%s", workspace_id)
+        with self._within_time():
+            return ask(self._tables)
+
+    def _is_current(self, workspace_id: UUID) -> bool:
+        if self._age is None:
+            return False
+        label = f'{graph_name(workspace_id)}."{sql.NODE_LABEL}"'
+        values = {"label": label, "workspace": workspace_id}
+        return bool(run_sql(IS_CURRENT, values, using=self._using)[0][0])
+
+    @contextmanager
+    def _within_time(self) -> Iterator[None]:
+        """Limit each statement's time, in a savepoint: an error leaves the transaction usable."""
+        try:
+            with transaction.atomic(using=self._using):
+                limit = [str(self._time_limit)]
+                before, _ = run_sql(LIMIT_TIME, limit, using=self._using)[0]
+                yield
+                run_sql(RESTORE_LIMIT, [before], using=self._using)
+        except DatabaseError as error:
+            if isinstance(error.__cause__, psycopg.errors.QueryCanceled):
+                raise UnavailableError(
+                    "This part of the graph took too long to read.",
+                    code="graph_timeout",
+                    kept="Nothing was changed.",
+                    next_step="Ask for fewer entities or fewer steps, or try again later.",
+                ) from error
+            raise
