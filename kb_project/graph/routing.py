@@ -79,9 +79,9 @@ Ask = Callable[[GraphReader], AnswerT]
 class RoutedGraphReader:
     """A ``GraphReader`` over both stores. Call it in a transaction with the workspace's scope."""
 
-    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, time_limit: int = TIME_LIMIT) -> None:
+    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, time_limit: int | None = None) -> None:
         self._using = using
-        self._time_limit = time_limit
+        self._time_limit = time_limit or TIME_LIMIT
         self._tables = TableGraphStore(using=using)
         self._age = AgeGraphStore(using=using) if has_age(using=using) else None
 

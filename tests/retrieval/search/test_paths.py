@@ -171,8 +171,8 @@ def test_without_a_model_each_step_is_a_quote_with_its_citation(world: World):
     assert [one["text"] for one in steps] == STEPS
     assert all(one["check"]["verdict"] == "supported" for one in answered.sentences)
     cited = {one.number: one for one in citations(answered)}
-    assert [cited[one["numbers"][0]].quote for one in steps] == STEPS
-    assert len(lead["numbers"]) == 3
+    assert [cited[one["citations"][0]].quote for one in steps] == STEPS
+    assert len(lead["citations"]) == 3
 
 
 def citations(answered: Any) -> list[Any]:
