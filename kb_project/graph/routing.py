@@ -49,13 +49,14 @@ class Store(StrEnum):
 
 ANSWERED_BY: Final[Mapping[str, Store]] = {
     "neighbours": Store.AGE,
-    "paths": Store.TABLES,
+    "paths": Store.AGE,
     "best_paths": Store.TABLES,
     "shared_neighbours": Store.AGE,
-    "subgraph": Store.TABLES,
-    "induced_subgraph": Store.TABLES,
+    "subgraph": Store.AGE,
+    "induced_subgraph": Store.AGE,
 }
-"""AGE, unless it takes more than three times as long as the tables."""
+"""AGE, unless it takes more than three times as long as the tables, or comes near it as the graph
+grows."""
 
 # Is there a graph, and no row that the graph stage has not projected yet? Each of those would be
 # found through a partial index. The same statement limits the time of those that follow.
