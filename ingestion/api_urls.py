@@ -10,6 +10,7 @@ from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
 from ingestion.explorer import api as explorer
+from ingestion.graph import api as graph
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
 from ingestion.topics import api as topics
@@ -87,6 +88,12 @@ communities: list[URLPattern | URLResolver] = [
     path("<uuid:community_id>/retry/", topics.ReportRetryApi.as_view(), name="report_retry"),
 ]
 
+parts_of_graph: list[URLPattern | URLResolver] = [
+    path("neighbours/", graph.NeighboursApi.as_view(), name="graph_neighbours"),
+    path("paths/", graph.PathsApi.as_view(), name="graph_paths"),
+    path("subgraph/", graph.SubgraphApi.as_view(), name="graph_subgraph"),
+]
+
 access: list[URLPattern | URLResolver] = [
     path("", editions.CollectionAccessApi.as_view(), name="collection_access"),
     path("grants/", editions.GrantListApi.as_view(), name="grant_list"),
@@ -102,6 +109,8 @@ urlpatterns = [
     path("trash/restore/", lifecycle.TrashRestoreApi.as_view(), name="trash_restore"),
     path("tree/", documents.WorkspaceTreeApi.as_view(), name="workspace_tree"),
     path("entities/", include(entities)),
+    path("graph/", include(parts_of_graph)),
+    path("claims/", graph.ClaimListApi.as_view(), name="claim_list"),
     path("relationships/", curation.RelationshipListApi.as_view(), name="relationship_list"),
     path(
         "relationships/<uuid:relationship_id>/",

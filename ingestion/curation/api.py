@@ -26,6 +26,9 @@ from ingestion.curation.history_api import (
 )
 from ingestion.curation.splitting import Selection
 from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
+from ingestion.graph import lists
+from ingestion.graph.lists import RelationshipKind
+from ingestion.graph.queries import evidence_spans
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting, tags_of
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.knowledge.queries import evidence_of
@@ -312,8 +315,32 @@ class RelationshipSerializer(serializers.Serializer[Any]):
     )
 
 
+class QuotedRelationshipSerializer(RelationshipSerializer):
+    sources = SourceSpanSerializer(many=True, help_text="The sentences that support it.")
+
+
 class RelationshipListApi(WorkspaceAPIView):
     """The relationships of a workspace."""
+
+    class QuerySerializer(PageInput):
+        entity = serializers.UUIDField(required=False, help_text="Either end.")
+        document = serializers.UUIDField(required=False, help_text="A document that supports it.")
+        kind = serializers.ChoiceField(
+            [kind.value for kind in RelationshipKind],
+            required=False,
+            help_text="'stated' in a sentence, 'together' if sentences only name both ends,"
+            " 'made' by a person.",
+        )
+        q = serializers.CharField(
+            required=False,
+            default="",
+            help_text="Text to find in descriptions, predicates and names.",
+        )
+        min_weight = serializers.FloatField(required=False)
+        order = serializers.ChoiceField([*lists.RELATIONSHIP_ORDERS], default="-weight")
+
+    class OutputSerializer(PageOutput):
+        results = QuotedRelationshipSerializer(many=True)
 
     class InputSerializer(ReasonSerializer):
         source = serializers.UUIDField()  # type: ignore[assignment]  # the API's word for it
@@ -324,6 +351,25 @@ class RelationshipListApi(WorkspaceAPIView):
         )
         expected = ExpectedField()
 
+    @reading("relationship_list", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
+        """List relationships, each with the best sentence that supports it."""
+        wanted = self.query()
+        kind = wanted.get("kind")
+        which = lists.RelationshipFilter(
+            entity_id=wanted.get("entity"),
+            document_id=wanted.get("document"),
+            kind=RelationshipKind(kind) if kind else None,
+            text=wanted["q"],
+            min_weight=wanted.get("min_weight"),
+        )
+        found = lists.relationships(workspace=self.workspace, wanted=which, order=wanted["order"])
+        page = page_of(found, page=wanted["page"], page_size=wanted["page_size"])
+        spans = evidence_spans(self.workspace, [link.pk for link in page.results])
+        for link in page.results:
+            link.sources = spans.get(link.pk, ())  # type: ignore[attr-defined]  # for the serializer
+        return page.of(page.results)
+
     @curation("relationship_create", takes=InputSerializer, status=201)
     def post(self) -> object:
         """Create a relationship between two entities. It needs no document."""
@@ -333,16 +379,13 @@ class RelationshipListApi(WorkspaceAPIView):
 class RelationshipApi(WorkspaceAPIView):
     """One relationship."""
 
-    class OutputSerializer(RelationshipSerializer):
-        sources = SourceSpanSerializer(many=True, help_text="The sentences that support it.")
-
     class InputSerializer(ReasonSerializer):
         description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
         keywords = serializers.ListField(
             child=serializers.CharField(allow_blank=True), required=False
         )
 
-    @reading("relationship", gives=OutputSerializer)
+    @reading("relationship", gives=QuotedRelationshipSerializer)
     def get(self, relationship_id: UUID) -> object:
         """View a relationship and the sentences that support it."""
         link = curation_queries.relationship_get(

@@ -107,10 +107,15 @@ def graph_name(workspace_id: UUID) -> str:
 
 
 class AgeGraphStore(traversal.Traversal):
-    """A ``GraphStore`` over Apache AGE 1.7 or later."""
+    """A ``GraphStore`` over Apache AGE 1.7 or later.
 
-    def __init__(self, *, using: str = DEFAULT_DB_ALIAS) -> None:
+    A workspace without a graph is empty. For reads that ``expects_graph``, which then cost one
+    statement less each, it is a ``DatabaseError``.
+    """
+
+    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, expects_graph: bool = False) -> None:
         self._using = using
+        self._expects_graph = expects_graph
 
     def upsert(
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
@@ -219,7 +224,7 @@ class AgeGraphStore(traversal.Traversal):
     ) -> list[Any]:
         """Return one value per row; empty if the workspace has no graph yet."""
         graph = graph_name(workspace_id)
-        if not self._exists(graph):
+        if not self._expects_graph and not self._exists(graph):
             return []
         statement = pgsql.SQL(
             "SELECT answer FROM ag_catalog.cypher({}, {}, %s) AS (answer ag_catalog.agtype)"

@@ -50,25 +50,25 @@ class Store(StrEnum):
 ANSWERED_BY: Final[Mapping[str, Store]] = {
     "neighbours": Store.AGE,
     "paths": Store.AGE,
-    "best_paths": Store.AGE,
+    "best_paths": Store.TABLES,
     "shared_neighbours": Store.AGE,
     "subgraph": Store.AGE,
     "induced_subgraph": Store.AGE,
 }
-"""AGE, unless it takes more than three times as long as the tables."""
+"""AGE, unless it takes more than three times as long as the tables, or comes near it as the graph
+grows."""
 
-# Rows that the graph stage has not projected yet, each found through a partial index.
-IS_CURRENT: Final[LiteralString] = """
-SELECT to_regclass(%(label)s) IS NOT NULL
+# Is there a graph, and no row that the graph stage has not projected yet? Each of those would be
+# found through a partial index. The same statement limits the time of those that follow.
+PREPARE: Final[LiteralString] = """
+SELECT current_setting('statement_timeout'),
+       set_config('statement_timeout', %(time_limit)s, true),
+       to_regclass(%(label)s) IS NOT NULL
    AND NOT EXISTS (SELECT FROM ingestion_entity
                    WHERE workspace_id = %(workspace)s AND is_changed)
    AND NOT EXISTS (SELECT FROM ingestion_relationship
                    WHERE workspace_id = %(workspace)s AND is_changed)
    AND NOT EXISTS (SELECT FROM ingestion_graphtombstone WHERE workspace_id = %(workspace)s)
-"""
-
-LIMIT_TIME: Final[LiteralString] = """
-SELECT current_setting('statement_timeout'), set_config('statement_timeout', %s, true)
 """
 RESTORE_LIMIT: Final[LiteralString] = "SELECT set_config('statement_timeout', %s, true)"
 
@@ -79,11 +79,11 @@ Ask = Callable[[GraphReader], AnswerT]
 class RoutedGraphReader:
     """A ``GraphReader`` over both stores. Call it in a transaction with the workspace's scope."""
 
-    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, time_limit: int = TIME_LIMIT) -> None:
+    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, time_limit: int | None = None) -> None:
         self._using = using
-        self._time_limit = time_limit
+        self._time_limit = time_limit or TIME_LIMIT
         self._tables = TableGraphStore(using=using)
-        self._age = AgeGraphStore(using=using) if has_age(using=using) else None
+        self._age = AgeGraphStore(using=using, expects_graph=True) if has_age(using=using) else None
 
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         return self._answer(
@@ -136,35 +136,41 @@ class RoutedGraphReader:
 
     def store_for(self, pattern: str, workspace_id: UUID) -> Store:
         """Return which store answers a pattern now."""
-        wanted = ANSWERED_BY[pattern]
-        return wanted if wanted is Store.TABLES or self._is_current(workspace_id) else Store.TABLES
+        with self._within_time(workspace_id) as is_current:
+            return self._chosen(pattern, is_current=is_current)
+
+    def _chosen(self, pattern: str, *, is_current: bool) -> Store:
+        has_projection = self._age is not None and is_current
+        return ANSWERED_BY[pattern] if has_projection else Store.TABLES
 
     def _answer(self, pattern: str, workspace_id: UUID, ask: Ask[AnswerT]) -> AnswerT:
-        if self._age is not None and self.store_for(pattern, workspace_id) is Store.AGE:
-            try:
-                with self._within_time():
-                    return ask(self._age)
-            except DatabaseError:
-                # For example a graph that pg_restore left without its catalogue entry.
-                logger.warning("graph projection unreadable workspace=%s", workspace_id)
-        with self._within_time():
+        try:
+            with self._within_time(workspace_id) as is_current:
+                chosen = self._chosen(pattern, is_current=is_current)
+                return ask(self._age if self._age and chosen is Store.AGE else self._tables)
+        except DatabaseError:
+            if ANSWERED_BY[pattern] is Store.TABLES:
+                raise
+            # For example a graph that pg_restore left without its catalogue entry.
+            logger.warning("graph projection unreadable workspace=%s", workspace_id)
+        with self._within_time(workspace_id):
             return ask(self._tables)
 
-    def _is_current(self, workspace_id: UUID) -> bool:
-        if self._age is None:
-            return False
-        label = f'{graph_name(workspace_id)}."{sql.NODE_LABEL}"'
-        values = {"label": label, "workspace": workspace_id}
-        return bool(run_sql(IS_CURRENT, values, using=self._using)[0][0])
-
     @contextmanager
-    def _within_time(self) -> Iterator[None]:
-        """Limit each statement's time, in a savepoint: an error leaves the transaction usable."""
+    def _within_time(self, workspace_id: UUID) -> Iterator[bool]:
+        """Limit each statement's time, in a savepoint: an error leaves the transaction usable.
+
+        Yields whether the projection is up to date.
+        """
+        values = {
+            "time_limit": str(self._time_limit),
+            "label": f'{graph_name(workspace_id)}."{sql.NODE_LABEL}"',
+            "workspace": workspace_id,
+        }
         try:
             with transaction.atomic(using=self._using):
-                limit = [str(self._time_limit)]
-                before, _ = run_sql(LIMIT_TIME, limit, using=self._using)[0]
-                yield
+                ((before, _, is_current),) = run_sql(PREPARE, values, using=self._using)
+                yield is_current
                 run_sql(RESTORE_LIMIT, [before], using=self._using)
         except DatabaseError as error:
             if isinstance(error.__cause__, psycopg.errors.QueryCanceled):

@@ -17,9 +17,9 @@ from retrieval.answering.overview_language import listed
 from retrieval.search.query import ScoredChunk
 from retrieval.search.results import Connection, Hit, Step, hydrate
 
+ADDED: Final = "(added by a person)"
+ADDED_CHINESE: Final = "（由人添加）"
 QUOTED: Final = Check("supported", "quote")
-ASSERTED: Final = Check("general", "person")
-"""A person's correction, which no document needs to support."""
 
 
 def compose(
@@ -31,13 +31,14 @@ def compose(
     if not connection.paths:
         texts = _no_path_chinese(connection) if is_chinese else _no_path(connection)
         return [WrittenSentence(text) for text in texts], numbering
+    added = ADDED_CHINESE if is_chinese else ADDED
     sentences: dict[str, WrittenSentence] = {}
     for place, path in enumerate(connection.paths):
         lead = _lead_chinese(path, place) if is_chinese else _lead(path, place)
         spans = tuple(span for step in path for span in _spans(step, numbering))
-        sentences[lead] = WrittenSentence(lead, spans, QUOTED if spans else ASSERTED)
+        sentences[lead] = WrittenSentence(lead, spans, QUOTED if spans else None)
         for step in path:
-            sentences.setdefault(str(step.id), _sentence(step, numbering))
+            sentences.setdefault(str(step.id), _sentence(step, numbering, added))
     return list(sentences.values()), numbering
 
 
@@ -48,11 +49,11 @@ def quoted_hits(connection: Connection, workspace_id: UUID) -> list[Hit]:
     return hydrate(workspace_id, [ScoredChunk(one, 1.0) for one in ids])
 
 
-def _sentence(step: Step, numbering: Numbering) -> WrittenSentence:
+def _sentence(step: Step, numbering: Numbering, added: str) -> WrittenSentence:
     spans = tuple(_spans(step, numbering))
     if not spans:
-        text = f"{step.source} – {step.target}: {step.description}"
-        return WrittenSentence(text, (), ASSERTED)
+        # No passage supports what a person added: there is nothing to check.
+        return WrittenSentence(f"{step.source} – {step.target}: {step.description} {added}")
     text = " ".join(step.quote.split())
     return WrittenSentence(text, spans, QUOTED, marked=tuple(_named(text, step)))
 

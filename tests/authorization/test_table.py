@@ -111,7 +111,7 @@ def wrong_answer(caller: Caller, client: Client, op: Op, world: World) -> str:
     """
     cache.clear()  # which counts what people try
     cookies = SimpleCookie(client.cookies)
-    address = f"{path(world, all_addresses()[op.url], op)}?{op.query}"
+    address = f"{path(world, all_addresses()[op.url], op)}?{world.query(op.query)}"
     with transaction.atomic():
         response: Any = client.generic(op.method, address, **body(op, world))
         transaction.set_rollback(True)

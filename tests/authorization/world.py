@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from string import Template
 from typing import Any, Final
 
 from django.utils import timezone
@@ -100,6 +101,10 @@ class World:
         if isinstance(value, Mapping):
             return {name: self.filled(part) for name, part in value.items()}
         return [self.filled(part) for part in value] if isinstance(value, list) else value
+
+    def query(self, text: str) -> str:
+        """A query string with the ids of objects in place of their ``$names``."""
+        return Template(text).substitute(self.objects)
 
     def part(self, part: str, at: Mapping[str, Any]) -> Any:
         """The value of a part of an address: an object's id, or what ``at`` says itself."""
