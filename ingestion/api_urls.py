@@ -9,6 +9,7 @@ from ingestion.curation import api as curation, history_api as history
 from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
+from ingestion.exchange import api as exchange
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
 from ingestion.topics import api as topics
@@ -114,6 +115,9 @@ urlpatterns = [
     ),
     path("suggestions/", include(pairs)),
     path("communities/", include(communities)),
+    path("graph/export/", exchange.GraphExportApi.as_view(), name="graph_export"),
+    path("graph/imports/", exchange.GraphImportListApi.as_view(), name="graph_import_list"),
+    path("graph/imports/<uuid:import_id>/", exchange.GraphImportApi.as_view(), name="graph_import"),
     path("audit/", audit.AuditListApi.as_view(), name="audit_list"),
     path("history/", history.HistoryListApi.as_view(), name="history_list"),
     path("history/<uuid:event_id>/", history.HistoryApi.as_view(), name="history_event"),

@@ -9,6 +9,7 @@ from ingestion.curation import history_views, views
 from ingestion.documents import views as documents
 from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
+from ingestion.exchange import views as exchange
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
 from ingestion.topics import views as topics
@@ -119,6 +120,15 @@ workspace: list[URLPattern | URLResolver] = [
     path("topics/", topics.community_list, name="community_list"),
     path("topics/retry/", topics.reports_retry, name="reports_retry"),
     path("topics/<uuid:community_id>/", include(topic)),
+    path("graph/transfer/", exchange.graph_transfer, name="graph_transfer"),
+    path("graph/export/", exchange.graph_export, name="graph_export"),
+    path("graph/imports/", exchange.graph_imports, name="graph_imports"),
+    path("graph/imports/<uuid:import_id>/", exchange.graph_import, name="graph_import"),
+    path(
+        "graph/imports/<uuid:import_id>/discard/",
+        exchange.graph_import_discard,
+        name="graph_import_discard",
+    ),
     path("audit/", audit.audit_list, name="audit_list"),
     path("audit/entries.csv", audit.audit_export, name="audit_export"),
     path("health/", health.health_page, name="health"),

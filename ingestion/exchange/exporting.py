@@ -110,7 +110,7 @@ def graph_export(
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     return download(
-        lambda: file,
+        file,
         name=file_name(workspace, format),
         size=size,
         content_type=FORMATS[format].content_type,

@@ -35,6 +35,11 @@ MOST_EVIDENCE: Final = 100
 """Quotes exported of one fact, the best first; its count says how many there are."""
 MOST_PREDICATES: Final = 50
 PREDICATE_LENGTH: Final = 80
+FACT_COLUMNS: Final = (
+    *("pk", "source_id", "source__name", "source__type"),
+    *("target_id", "target__name", "target__type"),
+    *("keywords", "description", "weight", "is_made", "evidence_count"),
+)
 PERSON, DOCUMENTS = "person", "documents"
 """The origin of what a person made, and of what was found in documents."""
 
@@ -174,7 +179,7 @@ def facts_in(workspace: Workspace, scope: Scope) -> QuerySet[Relationship]:
         evidence = Evidence.objects.in_workspace(workspace)
         stated = evidence.filter(relationship=OuterRef("pk"), document=scope.document)
         rows = rows.filter(Exists(stated))
-    return rows.select_related("source", "target").order_by("pk")
+    return rows.order_by("pk")
 
 
 def _exists(model: Any, workspace: Workspace, pk: uuid.UUID, what: str) -> None:
@@ -184,7 +189,9 @@ def _exists(model: Any, workspace: Workspace, pk: uuid.UUID, what: str) -> None:
 # --- records --------------------------------------------------------------------------------------
 def entity_records(workspace: Workspace, scope: Scope) -> Iterator[EntityRecord]:
     """Read the scope's entities, by id."""
-    for batch in batches(entities_in(workspace, scope).iterator(chunk_size=BATCH)):
+    columns = ("pk", "name", "type", "description", "written_by", "mention_count", "is_made")
+    rows = entities_in(workspace, scope).values_list(*columns, named=True)
+    for batch in batches(rows.iterator(chunk_size=BATCH)):
         values = {"workspace": workspace.pk, "entities": [row.pk for row in batch]}
         aliases, topics = _lists(sql.ALIASES, values), _lists(sql.TOPICS, values)
         for row in batch:
@@ -203,7 +210,8 @@ def entity_records(workspace: Workspace, scope: Scope) -> Iterator[EntityRecord]
 
 def fact_records(workspace: Workspace, scope: Scope) -> Iterator[FactRecord]:
     """Read the scope's facts, by id."""
-    for batch in batches(facts_in(workspace, scope).iterator(chunk_size=BATCH)):
+    rows = facts_in(workspace, scope).values_list(*FACT_COLUMNS, named=True)
+    for batch in batches(rows.iterator(chunk_size=BATCH)):
         values = {"workspace": workspace.pk, "facts": [row.pk for row in batch]}
         predicates = _lists(sql.PREDICATES, values)
         evidence = _evidence(values)
@@ -211,17 +219,15 @@ def fact_records(workspace: Workspace, scope: Scope) -> Iterator[FactRecord]:
             yield _fact(row, predicates[row.pk], evidence[row.pk])
 
 
-def _fact(
-    row: Relationship, predicates: Sequence[str], evidence: list[dict[str, Any]]
-) -> FactRecord:
+def _fact(row: Any, predicates: Sequence[str], evidence: list[dict[str, Any]]) -> FactRecord:
     return FactRecord(
         id=str(row.pk),
         source=str(row.source_id),
-        source_name=row.source.name,
-        source_type=row.source.type,
+        source_name=row.source__name,
+        source_type=row.source__type,
         target=str(row.target_id),
-        target_name=row.target.name,
-        target_type=row.target.type,
+        target_name=row.target__name,
+        target_type=row.target__type,
         predicates=predicates_of(predicates, row.keywords),
         description=row.description,
         weight=row.weight,

@@ -138,7 +138,7 @@ def export_download(
     )
     day = timezone.localtime(row.created_at)
     return download(
-        lambda: path.open("rb"),
+        path.open("rb"),
         name=f"{workspace.slug}-{day:%Y-%m-%d}.zip",
         size=path.stat().st_size,
         content_type="application/zip",
