@@ -6,11 +6,9 @@ instead of ending early, and memory holds one batch of rows.
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, Final
@@ -101,20 +99,14 @@ def graph_export(
     Raises ForbiddenError if the settings keep exports from the user, InputError, NotFoundError.
     """
     access.check_right(workspace, EXPORT)
-    with ExitStack() as stack:
-        file = stack.enter_context(tempfile.TemporaryFile())
+    with tempfile.TemporaryFile() as file:
         graph_write(workspace=workspace, format=format, scope=scope, file=file)
         record_export(workspace=workspace, user=user, format=format, scope=scope)
-        # The response closes it.
-        stack.pop_all()
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    return download(
-        file,
-        name=file_name(workspace, format),
-        size=size,
-        content_type=FORMATS[format].content_type,
-    )
+        return download(
+            file,
+            name=file_name(workspace, format),
+            content_type=FORMATS[format].content_type,
+        )
 
 
 def record_export(*, workspace: Workspace, user: User | None, format: str, scope: Scope) -> None:

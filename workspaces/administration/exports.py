@@ -137,12 +137,10 @@ def export_download(
         target=Target("export", row.pk),
     )
     day = timezone.localtime(row.created_at)
-    return download(
-        path.open("rb"),
-        name=f"{workspace.slug}-{day:%Y-%m-%d}.zip",
-        size=path.stat().st_size,
-        content_type="application/zip",
-    )
+    with path.open("rb") as file:
+        return download(
+            file, name=f"{workspace.slug}-{day:%Y-%m-%d}.zip", content_type="application/zip"
+        )
 
 
 def forget_old_exports() -> int:
