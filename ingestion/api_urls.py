@@ -9,6 +9,7 @@ from ingestion.curation import api as curation, history_api as history
 from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
+from ingestion.exchange import api as exchange
 from ingestion.explorer import api as explorer
 from ingestion.graph import api as graph
 from ingestion.health import api as health
@@ -92,6 +93,10 @@ parts_of_graph: list[URLPattern | URLResolver] = [
     path("neighbours/", graph.NeighboursApi.as_view(), name="graph_neighbours"),
     path("paths/", graph.PathsApi.as_view(), name="graph_paths"),
     path("subgraph/", graph.SubgraphApi.as_view(), name="graph_subgraph"),
+    path("view/", explorer.GraphViewApi.as_view(), name="graph_view"),
+    path("export/", exchange.GraphExportApi.as_view(), name="graph_export"),
+    path("imports/", exchange.GraphImportListApi.as_view(), name="graph_import_list"),
+    path("imports/<uuid:import_id>/", exchange.GraphImportApi.as_view(), name="graph_import"),
 ]
 
 access: list[URLPattern | URLResolver] = [
@@ -101,7 +106,6 @@ access: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
-    path("graph/view/", explorer.GraphViewApi.as_view(), name="graph_view"),
     path("collections/<uuid:collection_id>/access/", include(access)),
     path("documents/", include(all_documents)),
     path("collections/", include(all_collections)),

@@ -6,6 +6,7 @@ import uuid
 
 from ingestion.documents import lifecycle
 from ingestion.editions import services as editions
+from ingestion.exchange import importing
 from ingestion.health import services as health
 from ingestion.pipeline import batching, pausing, recovery, runner, turns, workspace_jobs
 from workspaces import idempotency, limits
@@ -50,6 +51,7 @@ def sweep() -> None:
     editions.sync_all()
     lifecycle.trash_purge()
     health.take_up()
+    importing.take_up()
     deletion.workspaces_purge()
     exports.forget_old_exports()
 
@@ -57,6 +59,11 @@ def sweep() -> None:
 def export_workspace(workspace_id: str, export_id: str) -> None:
     """Write an export that an admin requested."""
     exports.export_make(uuid.UUID(workspace_id), uuid.UUID(export_id))
+
+
+def import_graph(workspace_id: str, import_id: str) -> None:
+    """Carry out an import that a curator confirmed."""
+    importing.run(uuid.UUID(workspace_id), uuid.UUID(import_id))
 
 
 def check_graph(workspace_id: str, check_id: str) -> None:

@@ -9,6 +9,7 @@ from ingestion.curation import history_views, views
 from ingestion.documents import views as documents
 from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
+from ingestion.exchange import views as exchange
 from ingestion.explorer import views as explorer
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
@@ -109,6 +110,15 @@ graph: list[URLPattern | URLResolver] = [
         "entities/<uuid:entity_id>/<uuid:other_id>/",
         explorer.explorer_between,
         name="explorer_between",
+    ),
+    path("transfer/", exchange.graph_transfer, name="graph_transfer"),
+    path("export/", exchange.graph_export, name="graph_export"),
+    path("imports/", exchange.graph_imports, name="graph_imports"),
+    path("imports/<uuid:import_id>/", exchange.graph_import, name="graph_import"),
+    path(
+        "imports/<uuid:import_id>/discard/",
+        exchange.graph_import_discard,
+        name="graph_import_discard",
     ),
 ]
 

@@ -48,6 +48,10 @@ UPLOADS: Final = frozenset(
         "ingestion:version_add",
         "POST ingestion_api:document_list",
         "POST ingestion_api:version_list",
+        "ingestion:graph_export",
+        "ingestion:graph_imports",
+        "ingestion_api:graph_export",
+        "POST ingestion_api:graph_import_list",
     }
 )
 MODEL_TESTS: Final = frozenset(

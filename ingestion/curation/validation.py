@@ -118,6 +118,20 @@ def _no_unseen(text: str, what: str) -> None:
         )
 
 
+def without_unseen(text: str) -> str:
+    """Remove what ``description_given`` would refuse, from text that no person typed.
+
+    >>> without_unseen("a\\u202eb\\x01\\n")
+    'ab'
+    """
+    kept = (
+        one
+        for one in text.replace("\r\n", "\n")
+        if one in "\n\t" or (one not in TURNING and unicodedata.category(one) not in UNSEEN)
+    )
+    return "".join(kept).strip()
+
+
 def invalid(happened: str, next_step: str, code: str) -> InputError:
     return InputError(happened, code=code, kept=UNCHANGED, next_step=next_step)
 

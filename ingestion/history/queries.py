@@ -52,6 +52,7 @@ IDENTITY: Final = (
     Kind.ENTITY_SPLIT,
     Kind.MENTIONS_MOVED,
     Kind.DECISION_UNDONE,
+    Kind.GRAPH_IMPORTED,
 )
 """Events that create and remove entities: those on one entity are undone in reverse order."""
 LIFE: Final = (

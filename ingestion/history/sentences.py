@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from ingestion.models import EventKind, HistoryEvent
+from kb_project.text.words import counted
 from workspaces.models import Workspace
 
 MOST_NAMES: Final = 3
@@ -228,6 +229,27 @@ def _names_of_renamed(event: HistoryEvent) -> tuple[str, str]:
     return before.get("name", ""), after.get("name", "")
 
 
+# --- imports --------------------------------------------------------------------------------------
+def _imported(event: HistoryEvent) -> str:
+    return f"imported {_what_was_imported(event)}"
+
+
+def _was_imported(event: HistoryEvent, of: str) -> str:
+    if of in names_in(event):
+        return f"{name(event, of)} was imported from {_file(event)}"
+    return f"{_what_was_imported(event)} were imported"
+
+
+def _what_was_imported(event: HistoryEvent) -> str:
+    entities = counted(event.details.get("entities", 0), "entity", "entities")
+    facts = counted(event.details.get("facts", 0), "fact")
+    return f"{entities} and {facts} from {_file(event)}"
+
+
+def _file(event: HistoryEvent) -> str:
+    return f"'{event.details.get('file', 'a file')}'"
+
+
 _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.ENTITY_CREATED: _plain("created"),
     EventKind.ENTITY_EDITED: _edited,
@@ -239,6 +261,7 @@ _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.RELATIONSHIP_CREATED: _linked,
     EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the relationship {_link(event)}",
     EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the relationship {_link(event)}",
+    EventKind.GRAPH_IMPORTED: _imported,
     EventKind.DOCUMENT_ADDED: _plain("added"),
     EventKind.DOCUMENT_EDITED: _plain("edited"),
     EventKind.DOCUMENT_REPLACED: _replaced,
@@ -266,6 +289,7 @@ _PASSIVE: Final[Mapping[str, PassiveSentence]] = {
     EventKind.RELATIONSHIP_CREATED: _link_was("created"),
     EventKind.RELATIONSHIP_EDITED: _link_was("edited"),
     EventKind.RELATIONSHIP_DELETED: _link_was("deleted"),
+    EventKind.GRAPH_IMPORTED: _was_imported,
     EventKind.DOCUMENT_REPLACED: _was("replaced by a new version"),
     EventKind.DOCUMENT_DISABLED: _was("disabled"),
     EventKind.DOCUMENT_ENABLED: _was("enabled"),

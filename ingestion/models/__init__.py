@@ -38,6 +38,7 @@ from ingestion.models.documents import (
     Posting,
     SentenceVector,
 )
+from ingestion.models.exchange import GraphImport, ImportState
 from ingestion.models.history import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from ingestion.models.jobs import (
     CheckState,
@@ -91,10 +92,12 @@ __all__ = [
     "Finding",
     "FindingEvidence",
     "Fragment",
+    "GraphImport",
     "GraphTombstone",
     "HiddenName",
     "HistoryEvent",
     "HistorySubject",
+    "ImportState",
     "IngestionJob",
     "JobKind",
     "LaneCall",

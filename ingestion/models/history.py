@@ -22,6 +22,7 @@ class EventKind(models.TextChoices):
     RELATIONSHIP_CREATED = "relationship_created", "Relationship created"
     RELATIONSHIP_EDITED = "relationship_edited", "Relationship edited"
     RELATIONSHIP_DELETED = "relationship_deleted", "Relationship deleted"
+    GRAPH_IMPORTED = "graph_imported", "Graph imported"
     DOCUMENT_ADDED = "document_added", "Document added"
     DOCUMENT_EDITED = "document_edited", "Document edited"
     DOCUMENT_REPLACED = "document_replaced", "New version"

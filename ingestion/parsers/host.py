@@ -34,7 +34,16 @@ from typing import Final, NoReturn
 
 from PIL import Image
 
-from ingestion.parsers import FORMATS, OpenFile, parse_open, parser_of, pdf, refusals, wire
+from ingestion.parsers import (
+    FORMATS,
+    OpenFile,
+    graph_files,
+    parse_open,
+    parser_of,
+    pdf,
+    refusals,
+    wire,
+)
 from ingestion.parsers.document import Limits
 from ingestion.parsers.wire import Request
 from kb_project.confinement import libc
@@ -265,6 +274,9 @@ def _carry_out(request: Request, file: OpenFile) -> bytes:
             return wire.BOXES + json.dumps(boxes).encode()
         case "render_page":
             return wire.PICTURE + pdf.render_page(file, request.name, *request.arguments)
+        case "graph":
+            graph = graph_files.read_graph(file, request.name, request.limits)
+            return wire.GRAPH + wire.graph_to_bytes(graph)
 
 
 def readable() -> list[Path]:

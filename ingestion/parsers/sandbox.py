@@ -30,8 +30,9 @@ from typing import Final, Self, TypeVar
 
 from django.conf import settings
 
-from ingestion.parsers import refusals, wire
+from ingestion.parsers import graph_files, refusals, wire
 from ingestion.parsers.document import MIB, Limits, ParsedDocument
+from ingestion.parsers.graph_files import GraphFile
 from ingestion.parsers.open_file import OpenFile
 from ingestion.parsers.wire import Request
 from kb_project.confinement.layers import Layers
@@ -131,6 +132,11 @@ class ParserSandbox:
         arguments = (page_number, width_px)
         request = Request("render_page", path.name, _PAGE_LIMITS, arguments)
         return self._ask(request, path, wire.PICTURE, bytes)
+
+    def read_graph(self, path: Path, *, name: str) -> GraphFile:
+        """``graph_files.read_graph`` in the sandbox. Raises ParseError."""
+        request = Request("graph", name, graph_files.LIMITS)
+        return self._ask(request, path, wire.GRAPH, wire.graph_from_bytes)
 
     def close(self) -> None:
         """End the host and whatever it is reading; the next call would start a new one."""

@@ -11,15 +11,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument, is_clean, one_line
+from ingestion.parsers.graph_files import EntityRow, FactRow, GraphFile
 from kb_project.errors import ParseError
 from kb_project.text.regions import Region, as_json, from_json
 
-Operation = Literal["parse", "page_boxes", "render_page"]
+Operation = Literal["parse", "page_boxes", "render_page", "graph"]
 
 # The first byte of every reply.
 DOCUMENT: Final = b"D"
 BOXES: Final = b"J"
 PICTURE: Final = b"P"
+GRAPH: Final = b"G"
 REFUSAL: Final = b"E"
 CRASH: Final = b"C"
 
@@ -118,6 +120,30 @@ def boxes_from_bytes(data: bytes) -> list[tuple[float, float, float, float]]:
     for left, top, right, bottom in _loaded(data):
         boxes.append((float(left), float(top), float(right), float(bottom)))
     return boxes
+
+
+def graph_to_bytes(graph: GraphFile) -> bytes:
+    return json.dumps(asdict(graph), ensure_ascii=False).encode()
+
+
+def graph_from_bytes(data: bytes) -> GraphFile:
+    """Decode a graph. Raises ValueError, TypeError or KeyError if it is not a proper one."""
+    fields: dict[str, Any] = _loaded(data)
+    return GraphFile(
+        _string(fields["format"]),
+        tuple(EntityRow(**_row(row)) for row in fields["entities"]),
+        tuple(FactRow(**_row(row)) for row in fields["facts"]),
+    )
+
+
+def _row(fields: dict[str, Any]) -> dict[str, Any]:
+    """A row whose texts are clean, with tuples for its lists."""
+    number = _offset(fields.pop("row"), 2**31)
+    return {"row": number} | {name: _cell(value) for name, value in fields.items()}
+
+
+def _cell(value: object) -> str | tuple[str, ...]:
+    return tuple(map(_string, value)) if isinstance(value, list) else _string(value)
 
 
 def _loaded(data: bytes) -> Any:

@@ -36,6 +36,8 @@ from kb_project.sql import run_sql
 
 _Subject = TypeVar("_Subject")
 DECISIONS: Final = (ResolutionDecision, MentionPlacement, EntityRuling, RelationshipRuling)
+BATCH: Final = 5000
+"""Rows of one statement."""
 STATES: Final[dict[str, MergeSuggestion.State]] = {
     Verdict.SAME: MergeSuggestion.State.ACCEPTED,
     Verdict.DIFFERENT: MergeSuggestion.State.REJECTED,
@@ -97,6 +99,27 @@ class Recorder:
             [(left[0], right[0]) for left, right in ordered if not left[1] and not right[1]],
         )
 
+    def names(self, given: Iterable[tuple[Ref, str]]) -> None:
+        """Decide that documents may use these names' keys for the entities."""
+        rows = []
+        for ref, key in given:
+            left, right = pair_of(ref, (key, 0))
+            rows.append(
+                self._decision(
+                    left_key=left[0],
+                    left_sense=left[1],
+                    right_key=right[0],
+                    right_sense=right[1],
+                    keeps_right=ref == right,
+                    verdict=Verdict.SAME,
+                )
+            )
+        ResolutionDecision.objects.bulk_create(rows, batch_size=BATCH)
+        mark_suggestions(
+            self.workspace.pk,
+            [(row.left_key, row.right_key) for row in rows if not row.left_sense | row.right_sense],
+        )
+
     def sense(self, entity: Ref, document: Document) -> ResolutionDecision:
         """Decide that a document means this entity by the name."""
         decision = self._decision(
@@ -119,6 +142,30 @@ class Recorder:
         EntityRuling.objects.create(
             **self._common, key=ref[0], sense=ref[1], field=field, value=value
         )
+
+    def entities(self, rows: Iterable[tuple[Ref, EntityRuling.Field, str]]) -> None:
+        """Record many decisions about entities."""
+        made = (
+            EntityRuling(**self._common, key=ref[0], sense=ref[1], field=field, value=value)
+            for ref, field, value in rows
+        )
+        EntityRuling.objects.bulk_create(made, batch_size=BATCH)
+
+    def relationships(self, rows: Iterable[tuple[Ref, Ref, RelationshipRuling.Field, str]]) -> None:
+        """Record many decisions about relationships."""
+        made = (
+            RelationshipRuling(
+                **self._common,
+                source_key=source[0],
+                source_sense=source[1],
+                target_key=target[0],
+                target_sense=target[1],
+                field=field,
+                value=value,
+            )
+            for source, target, field, value in rows
+        )
+        RelationshipRuling.objects.bulk_create(made, batch_size=BATCH)
 
     def relationship(
         self, source: Ref, target: Ref, field: RelationshipRuling.Field, value: str = ""
@@ -184,20 +231,19 @@ def _deleted(edits: Iterable[tuple[_Subject, str]]) -> set[_Subject]:
 def entity_edits(workspace_id: uuid.UUID, **narrowed: Any) -> list[tuple[Ref, str, str]]:
     """People's edits to entities: entity, field and value; later ones last."""
     rows = EntityRuling.objects.in_workspace(workspace_id).filter(undone_at=None, **narrowed)
-    return [((one.key, one.sense), one.field, one.value) for one in rows.order_by("sequence", "id")]
+    columns = rows.order_by("sequence", "id").values_list("key", "sense", "field", "value")
+    return [((key, sense), field, value) for key, sense, field, value in columns]
 
 
 def relationship_edits(workspace_id: uuid.UUID, **narrowed: Any) -> list[tuple[Ref, Ref, str, str]]:
     """People's edits to relationships: source, target, field and value; later ones last."""
     rows = RelationshipRuling.objects.in_workspace(workspace_id).filter(undone_at=None, **narrowed)
+    columns = rows.order_by("sequence", "id").values_list(
+        *("source_key", "source_sense", "target_key", "target_sense", "field", "value")
+    )
     return [
-        (
-            (one.source_key, one.source_sense),
-            (one.target_key, one.target_sense),
-            one.field,
-            one.value,
-        )
-        for one in rows.order_by("sequence", "id")
+        ((source, sense), (target, target_sense), field, value)
+        for source, sense, target, target_sense, field, value in columns
     ]
 
 
@@ -341,6 +387,8 @@ def names_in(event: HistoryEvent) -> set[str]:
     keys = {key for key, _ in event.details.get("refs", {}).values()}
     for row in _decisions_of(event):
         keys |= {row.left_key, row.right_key}
+    rulings = EntityRuling.objects.in_workspace(event.workspace_id).filter(event=event)
+    keys |= set(rulings.values_list("key", flat=True))
     placed = MentionPlacement.objects.in_workspace(event.workspace_id).filter(event=event)
     for key, target in placed.values_list("key", "target_key"):
         keys |= {key, target}

@@ -27,6 +27,7 @@ TENANT: Final = "workspace_id"
 LEFT_OUT: Final[Mapping[str, str]] = {
     "ingestion.walksnapshot": "is rebuilt from the mentions",
     "ingestion.consistencycheck": "describes rows of the installation it was made in",
+    "ingestion.graphimport": "holds a file until it is imported; what was imported is in decisions",
     "ingestion.suggestionskip": "only orders one person's queue",
     "workspaces.installationspending": "counts this installation's own spending",
     "workspaces.invitation": "is sent again; its link leads to this installation",

@@ -30,6 +30,8 @@ Send = Callable[[Message], Awaitable[None]]
 LARGEST_FORM: Final = 1024**2
 LARGEST_UNKNOWN: Final = 256 * 1024
 """Bytes from someone who shows neither a session nor a token: enough to sign in."""
+LARGEST_GRAPH: Final = 64 * 1024**2
+"""Bytes of a graph to import."""
 AROUND_FILES: Final = LARGEST_FORM
 """Bytes of a form beside its files."""
 SECONDS_TO_START: Final = 15.0
@@ -42,6 +44,7 @@ REFUSAL: Final = "concordance.refusal"
 
 _DOCUMENTS = r"/(?:w|api/v1/workspaces)/[^/]+/documents/"
 _WITH_FILES = re.compile(rf"{_DOCUMENTS}(?:upload/|[^/]+/versions/)?")
+_WITH_GRAPH = re.compile(r"/(?:w|api/v1/workspaces)/[^/]+/graph/imports/")
 _WITH_QUESTIONS = re.compile(
     r"/(?:w|api/v1/workspaces)/[^/]+/evaluation/sets/[^/]+/(?:import|file)/"
 )
@@ -66,6 +69,8 @@ def most_bytes(path: str, headers: dict[bytes, bytes]) -> int:
         return LARGEST_UNKNOWN
     if _WITH_FILES.fullmatch(path):
         return int(settings.UPLOAD_REQUEST_BYTES) + AROUND_FILES
+    if _WITH_GRAPH.fullmatch(path):
+        return LARGEST_GRAPH + AROUND_FILES
     is_json = b"json" in headers.get(b"content-type", b"").lower()
     if _WITH_QUESTIONS.fullmatch(path) or (is_json and path.startswith("/api/")):
         return LARGEST_JSON

@@ -100,6 +100,7 @@ DOCUMENTS = [
     op("GET ingestion_api:audit_list", ADMINISTER),
 ]
 
+GRAPH = ("graph.csv", b"name,type\nBo Strand,person\n")
 ENTITY = {"name": "Bo Strand", "type": "person"}
 LINK = {"source": "$acme", "target": "$unit", "description": "Sells lamps."}
 CURATION = [
@@ -145,6 +146,18 @@ CURATION = [
     op("GET ingestion:explorer_entity", READ),
     op("GET ingestion:explorer_between", READ),
     op("GET ingestion_api:graph_view", READ),
+    op("GET ingestion:graph_transfer", READ),
+    op("GET ingestion:graph_export", READ),
+    op("POST ingestion:graph_imports", CURATE, files={"file": GRAPH}),
+    op("GET ingestion:graph_import", CURATE),
+    op("POST ingestion:graph_import", CURATE),
+    op("POST ingestion:graph_import_discard", CURATE),
+    op("GET ingestion_api:graph_export", READ),
+    op("GET ingestion_api:graph_import_list", CURATE),
+    op("POST ingestion_api:graph_import_list", CURATE, files={"file": GRAPH}),
+    op("GET ingestion_api:graph_import", CURATE),
+    op("POST ingestion_api:graph_import", CURATE, sends={"conflicts": "match"}),
+    op("DELETE ingestion_api:graph_import", CURATE),
     op("GET ingestion:health", ADMINISTER),
     op("POST ingestion:health_check", ADMINISTER),
     op("GET ingestion_api:entity_list", READ),

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from io import BytesIO
 from string import Template
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from django.utils import timezone
 from ingestion.curation import entities
 from ingestion.documents import lifecycle, metadata
 from ingestion.documents.collections import services as collections
+from ingestion.exchange import importing
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Collection,
@@ -75,6 +77,7 @@ WHERE: Final[Mapping[str, str]] = {
     "grant_id": "grant",
     "invitation_id": "invitation",
     "export_id": "export",
+    "import_id": "import",
     "token_id": "token",
     "session_id": "1",
     "pk": "1",
@@ -265,6 +268,10 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
             verdict=Verdict.DIFFERENT,
             by=ResolutionDecision.By.MODEL,
         )
+    table = BytesIO(b"name,type\nOle Berg,person\n")
+    imported = importing.import_upload(
+        workspace=workspace, user=cast.alice, file=table, name="people.csv", via="page"
+    )
     report = rows.make_report(workspace, "Lamps", [*found.values()], rows.chunks_of(paper))
     event = entities.entity_edit(
         change=ChangeContext(workspace, cast.alice), entity=ids["unit"], description="Rows out."
@@ -276,6 +283,7 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
         "relationship": link.pk,
         "community": report.community_id,
         "decision": decision.pk,
+        "import": imported.pk,
         "entity_event": event.pk,
     }
 

@@ -43,7 +43,8 @@ class WorkspaceApi(WorkspaceAPIView):
             required=False, help_text="Editors and curators may delete documents for good."
         )
         viewers_export = serializers.BooleanField(
-            required=False, help_text="Viewers may download evaluations and question sets."
+            required=False,
+            help_text="Viewers may download evaluations, question sets and the graph.",
         )
 
     class DeletionSerializer(serializers.Serializer[Any]):

@@ -8,13 +8,11 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db import transaction
 from django.http import StreamingHttpResponse
@@ -23,6 +21,7 @@ from django_q.tasks import async_task
 
 from kb_project.backup import writing
 from kb_project.errors import ConflictError, KBError, NotFoundError, Problem
+from kb_project.http.downloads import download
 from workspaces import access, limits
 from workspaces.audit import services as audit
 from workspaces.audit.services import Target
@@ -38,7 +37,6 @@ EXPORTS: Final = Rate(6, 86_400)
 SHOWN: Final = 5
 # A worker that has been silent for this long has died.
 PATIENCE: Final = timedelta(hours=2)
-BLOCK: Final = 1024 * 1024
 LOST: Final = Problem(
     code="interrupted",
     happened="The worker that made this export stopped before it was finished.",
@@ -138,12 +136,11 @@ def export_download(
         user=user,
         target=Target("export", row.pk),
     )
-    response = StreamingHttpResponse(_blocks(path), content_type="application/zip")
     day = timezone.localtime(row.created_at)
-    response["Content-Disposition"] = f'attachment; filename="{workspace.slug}-{day:%Y-%m-%d}.zip"'
-    response["Content-Length"] = str(path.stat().st_size)
-    response["Cache-Control"] = "no-store"
-    return response
+    with path.open("rb") as file:
+        return download(
+            file, name=f"{workspace.slug}-{day:%Y-%m-%d}.zip", content_type="application/zip"
+        )
 
 
 def forget_old_exports() -> int:
@@ -161,13 +158,3 @@ def folder_of(workspace_id: uuid.UUID) -> Path:
 
 def path_of(workspace_id: uuid.UUID, export_id: uuid.UUID) -> Path:
     return folder_of(workspace_id) / f"{export_id}.zip"
-
-
-async def _blocks(path: Path) -> AsyncIterator[bytes]:
-    """Read the file block by block, in a thread: it may be larger than the memory."""
-    file = await sync_to_async(lambda: path.open("rb"))()
-    try:
-        while block := await sync_to_async(file.read)(BLOCK):
-            yield block
-    finally:
-        file.close()

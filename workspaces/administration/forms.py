@@ -30,7 +30,7 @@ class SettingsForm(forms.Form):
         required=False, label="Editors and curators may delete documents for good"
     )
     viewers_export = forms.BooleanField(
-        required=False, label="Viewers may download evaluations and question sets"
+        required=False, label="Viewers may download evaluations, question sets and the graph"
     )
 
 

@@ -18,6 +18,7 @@ _PHRASES: Final = {
     "export_downloaded": "downloaded an export",
     "questions_exported": "exported the questions of {object}",
     "results_exported": "exported the results of a run of {object}",
+    "graph_exported": "exported the graph",
     "audit_exported": "exported the audit log",
     "set_deleted": "deleted the question set {object}",
     "models_changed": "changed the models",

@@ -24,6 +24,7 @@ class AuditAction(models.TextChoices):
     AUDIT_EXPORTED = "audit_exported", "Audit log exported"
     QUESTIONS_EXPORTED = "questions_exported", "Evaluation questions exported"
     RESULTS_EXPORTED = "results_exported", "Evaluation results exported"
+    GRAPH_EXPORTED = "graph_exported", "Graph exported"
     SET_DELETED = "set_deleted", "Question set deleted"
     MODELS_CHANGED = "models_changed", "Models changed"
     RERANKER_CHANGED = "reranker_changed", "Reranker changed"

@@ -115,7 +115,10 @@ DELETE_FOR_GOOD: Final = Right(
     "editors_delete", "delete documents for good", Capability.EDIT, Capability.ADMINISTER
 )
 EXPORT: Final = Right(
-    "viewers_export", "download evaluations and question sets", Capability.READ, Capability.EDIT
+    "viewers_export",
+    "download evaluations, question sets and the graph",
+    Capability.READ,
+    Capability.EDIT,
 )
 
 

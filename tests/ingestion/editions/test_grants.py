@@ -160,6 +160,8 @@ def test_two_people_who_edit_the_same_grants_learn_on_the_page_what_the_other_di
     assert "There is no such member" in given.content.decode()
     for answer in (taken, given):
         assert "Only admins and owners so far." in answer.content.decode()
+
+
 def test_two_people_who_edit_the_same_grants_at_once_leave_what_one_of_them_wanted(team: Team):
     bob = team.membership(team.bob)
     meet = threading.Barrier(4)

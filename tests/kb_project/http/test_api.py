@@ -116,6 +116,12 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "export_create",
         "export_download",
         "export_list",
+        "graph_export",
+        "graph_import",
+        "graph_import_list",
+        "graph_import_create",
+        "graph_import_confirm",
+        "graph_import_discard",
         "document_list",
         "document_add",
         "document",
@@ -270,7 +276,8 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"workspace_{verb}" for verb in ("edit", "delete", "restore")}
     writing |= {"group", "groups", "group_create", "group_change", "group_delete"}
     writing |= {"collection_access", "collection_restrict", "grant_give", "grant_take"}
-    writing |= {"audit_list", "member_leave"}
+    writing |= {"audit_list", "member_leave", "graph_export", "graph_import"}
+    writing |= {f"graph_import_{verb}" for verb in ("list", "create", "confirm", "discard")}
     writing |= {"profile_edit", "export", "export_list", "export_create", "export_download"}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
@@ -288,6 +295,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "invitations",
         "profile",
         "exports",
+        "graph",
         "groups",
         "audit",
         "restore",

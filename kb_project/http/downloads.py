@@ -1,0 +1,44 @@
+"""Downloads of files, read block by block: they may be larger than the memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from typing import BinaryIO, Final
+
+from asgiref.sync import sync_to_async
+from django.http import StreamingHttpResponse
+
+BLOCK: Final = 1024 * 1024
+
+
+def download(file: BinaryIO, *, name: str, content_type: str) -> StreamingHttpResponse:
+    """Return all of a file as a download that no one caches. The caller may close the file."""
+    file.flush()
+    response = StreamingHttpResponse(_Blocks(os.dup(file.fileno())), content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Content-Length"] = str(os.fstat(file.fileno()).st_size)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+class _Blocks:
+    """The content of an open file, read in a thread, so that others are answered meanwhile."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        done = 0
+        while block := await sync_to_async(os.pread)(self._descriptor, BLOCK, done):
+            done += len(block)
+            yield block
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        # For a response that no one reads.
+        self.close()
