@@ -28,7 +28,7 @@ from ingestion.curation.splitting import Selection
 from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting, tags_of
 from ingestion.knowledge import queries as knowledge_queries
-from ingestion.knowledge.queries import evidence_of
+from ingestion.knowledge.facts import evidence_of
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.models import Claim
 from kb_project.http.api import PageInput, PageOutput, page_of

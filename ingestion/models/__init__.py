@@ -12,6 +12,7 @@ from ingestion.models.communities import (
     SummaryTree,
 )
 from ingestion.models.decisions import (
+    ClaimRuling,
     EntityRuling,
     HiddenName,
     MentionPlacement,
@@ -72,6 +73,7 @@ __all__ = [
     "ChunkEmbedding",
     "ChunkExtraction",
     "Claim",
+    "ClaimRuling",
     "Collection",
     "CollectionGrant",
     "Community",
