@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion.audit import views as audit
-from ingestion.curation import fact_views, history_views, views
+from ingestion.curation import fact_views, history_views, list_views, views
 from ingestion.documents import views as documents
 from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
@@ -95,6 +95,7 @@ claim: list[URLPattern | URLResolver] = [
 
 queue: list[URLPattern | URLResolver] = [
     path("", suggestions.curation_queue, name="curation_queue"),
+    path("cases/", suggestions.case_list, name="case_list"),
     path("merge/", suggestions.case_merge, name="case_merge"),
     path("differ/", suggestions.case_differ, name="case_differ"),
     path("skip/", suggestions.case_skip, name="case_skip"),
@@ -114,7 +115,8 @@ workspace: list[URLPattern | URLResolver] = [
         name="collection_access",
     ),
     path("trash/", include(trash)),
-    path("entities/", views.entity_list, name="entity_list"),
+    path("entities/", list_views.entity_list, name="entity_list"),
+    path("entities/bulk/", list_views.entities_bulk, name="entities_bulk"),
     path("entities/new/", views.entity_create, name="entity_create"),
     path("entities/<uuid:entity_id>/", include(entity)),
     path("facts/<uuid:relationship_id>/", include(fact)),

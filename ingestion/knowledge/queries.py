@@ -16,6 +16,7 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    TextChoices,
     TextField,
     Value,
     When,
@@ -25,7 +26,9 @@ from django.db.models.functions import Lower
 from ingestion.knowledge.facts import EXTRACTIVE, Fact, fact_rows, facts_of
 from ingestion.knowledge.spans import SourceSpan, span_of, spans_of
 from ingestion.models import (
+    Alias,
     Claim,
+    CommunityMember,
     CommunityReport,
     Document,
     Entity,
@@ -42,8 +45,47 @@ MOST_CONFLICTING: Final = 20
 """Facts with contradictions that an entity's page shows."""
 
 
-def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
-    """Most mentioned first; ``text`` is searched in names and aliases.
+class Certainty(TextChoices):
+    """How sure it is that an entity is what it seems."""
+
+    CONFIRMED = "confirmed", "Confirmed or added by a person"
+    SEVERAL = "several", "Found several times"
+    ONCE = "once", "Found once"
+
+
+CERTAINTIES: Final = {
+    Certainty.CONFIRMED: Q(is_confirmed=True) | Q(is_made=True),
+    Certainty.SEVERAL: Q(mention_count__gt=1, is_confirmed=False, is_made=False),
+    Certainty.ONCE: Q(mention_count__lte=1, is_confirmed=False, is_made=False),
+}
+
+
+class EntityOrder(TextChoices):
+    MENTIONS = "mentions", "Most mentioned"
+    NAME = "name", "Name"
+    LINKS = "links", "Most linked"
+    NEWEST = "newest", "Newest"
+
+
+ORDERS: Final = {
+    EntityOrder.MENTIONS: ("-mention_count", "name", "pk"),
+    EntityOrder.NAME: (Lower("name"), "pk"),
+    EntityOrder.LINKS: ("-degree", "name", "pk"),
+    EntityOrder.NEWEST: ("-created_at", "name", "pk"),
+}
+
+
+def entities(  # noqa: PLR0913  # a keyword for each filter
+    *,
+    workspace: Workspace,
+    text: str = "",
+    type_name: str = "",
+    topic: uuid.UUID | None = None,
+    document: uuid.UUID | None = None,
+    certainty: str = "",
+    order: str = "",
+) -> QuerySet[Entity]:
+    """Most mentioned first, unless ordered otherwise; ``text`` is searched in names and aliases.
 
     Terms are left out unless requested, by type or by ``text``; only those that recur or occur in a
     heading are listed.
@@ -52,12 +94,21 @@ def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> Qu
     if not text and type_name != CONCEPT:
         rows = rows.exclude(TERMS)
     if text:
-        rows = rows.filter(
-            Q(name__icontains=text) | Q(aliases__name__icontains=text, aliases__workspace=workspace)
-        ).distinct()
+        called = Alias.objects.in_workspace(workspace).filter(
+            entity=OuterRef("pk"), name__icontains=text
+        )
+        rows = rows.filter(Q(name__icontains=text) | Exists(called))
     if type_name:
         rows = rows.filter(type=type_name)
-    return rows.order_by("-mention_count", "name")
+    if topic:
+        members = CommunityMember.objects.in_workspace(workspace).filter(community=topic)
+        rows = rows.filter(Exists(members.filter(entity=OuterRef("pk"))))
+    if document:
+        named = Mention.objects.in_workspace(workspace).filter(document=document)
+        rows = rows.filter(Exists(named.filter(entity=OuterRef("pk"))))
+    if certainty in CERTAINTIES:
+        rows = rows.filter(CERTAINTIES[Certainty(certainty)])
+    return rows.order_by(*ORDERS[EntityOrder(order or EntityOrder.MENTIONS)])
 
 
 def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
@@ -68,6 +119,25 @@ def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
         .annotate(number=Count("id"))
         .order_by("-number", "type")
     )
+
+
+def topics_to_choose(workspace: Workspace, most: int) -> list[tuple[uuid.UUID, str]]:
+    """The largest topics of the first level, by id, with their titles."""
+    rows = CommunityReport.objects.in_workspace(workspace).filter(community__level=0)
+    rows = rows.order_by("-community__size", "title")
+    return list(rows.values_list("community_id", "title")[:most])
+
+
+def documents_to_choose(
+    workspace: Workspace, most: int, chosen: uuid.UUID | None = None
+) -> list[tuple[uuid.UUID, str]]:
+    """Searched documents by title, with the chosen one even if there are too many to list."""
+    rows = Document.objects.in_workspace(workspace)
+    searched = rows.filter(disabled_at=None, trashed_at=None).order_by("title", "pk")
+    found = list(searched.values_list("pk", "title")[:most])
+    if chosen and chosen not in {pk for pk, _ in found}:
+        found += rows.filter(pk=chosen).values_list("pk", "title")
+    return found
 
 
 def terms_count(*, workspace: Workspace) -> int:

@@ -104,6 +104,7 @@ ENTITY = {"name": "Bo Strand", "type": "person"}
 LINK = {"source": "$acme", "target": "$unit", "description": "Sells lamps."}
 CURATION = [
     op("GET ingestion:entity_list", READ),
+    op("POST ingestion:entities_bulk", CURATE, sends={"action": "confirm", "ids": ["$unit"]}),
     op("GET ingestion:entity_create", CURATE),
     op("POST ingestion:entity_create", CURATE, sends=ENTITY),
     op("GET ingestion:entity_detail", READ),
@@ -131,6 +132,7 @@ CURATION = [
     op("POST ingestion:relationship_delete", CURATE),
     op("POST ingestion:decision_record", CURATE, sends={"left": "$acme", "right": "$unit"}),
     op("POST ingestion:decision_undo", CURATE),
+    op("GET ingestion:case_list", READ),
     op("GET ingestion:curation_queue", READ),
     op("POST ingestion:case_merge", CURATE, sends=PAIR),
     op("POST ingestion:case_differ", CURATE, sends=PAIR),
@@ -154,6 +156,11 @@ CURATION = [
     op("GET ingestion_api:entity", READ),
     op("PATCH ingestion_api:entity", CURATE, sends={"description": "Keeps the light."}),
     op("DELETE ingestion_api:entity", CURATE),
+    op("GET ingestion_api:entity_facts", READ),
+    op("GET ingestion_api:entity_claims", READ),
+    op("GET ingestion_api:claim", READ),
+    op("PATCH ingestion_api:claim", CURATE, sends={"description": "She keeps it."}),
+    op("DELETE ingestion_api:claim", CURATE),
     op("POST ingestion_api:entity_split", CURATE, sends={"name": "B", "documents": ["$paper"]}),
     op("POST ingestion_api:entity_move", CURATE, sends={"target": "$inc", "documents": ["$paper"]}),
     op("POST ingestion_api:relationship_list", CURATE, sends=LINK),
