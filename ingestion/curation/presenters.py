@@ -99,7 +99,7 @@ def entity_context(
         workspace=workspace,
         entity_id=entity_id,
         most_facts=0,
-        most_claims=knowledge_presenters.FIRST,
+        most_claims=knowledge_presenters.FIRST_CLAIMS,
     )
     entity = view.entity
     known = knowledge_presenters.entity_known(

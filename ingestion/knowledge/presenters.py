@@ -38,7 +38,8 @@ from ingestion.models import Claim, CommunityReport, Entity
 from workspaces.models import Workspace
 
 FIRST: Final = 12
-"""Facts and claims shown at first."""
+"""Facts shown at first."""
+FIRST_CLAIMS: Final = 5
 PER_PAGE: Final = 24
 NEIGHBOURS: Final = 12
 MOST_DATED: Final = 40
