@@ -103,7 +103,7 @@ def _saying(workspace: Workspace, entity: Entity, text: str) -> Q:
         Q(source=entity, target__name__icontains=text)
         | Q(target=entity, source__name__icontains=text)
         | Q(description__icontains=text)
-        | Exists(said)
+        | Q(Exists(said))
     )
 
 
@@ -192,9 +192,10 @@ def fact_types(
     """Types at the other end with their number of facts, most first."""
     rows = fact_rows(workspace, entity, wanted).order_by()
     return list(
-        rows.values_list("other_type")
+        rows.annotate(at_other_end=F("other_type"))
+        .values_list("at_other_end")
         .annotate(number=Count("id"))
-        .order_by("-number", "other_type")
+        .order_by("-number", "at_other_end")
     )
 
 

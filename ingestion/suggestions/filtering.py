@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,7 +52,7 @@ def _ends(groups: Sequence[Group]) -> list[uuid.UUID]:
     return list({one for group in groups for one in group.entities})
 
 
-def _having(groups: Sequence[Group], entities: Collection[uuid.UUID]) -> list[Group]:
+def _having(groups: Sequence[Group], entities: Iterable[uuid.UUID]) -> list[Group]:
     wanted = set(entities)
     return [group for group in groups if not wanted.isdisjoint(group.entities)]
 
