@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion.audit import api as audit
-from ingestion.curation import api as curation, history_api as history
+from ingestion.curation import api as curation, facts_api as facts, history_api as history
 from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
@@ -65,6 +65,8 @@ entities: list[URLPattern | URLResolver] = [
     path("merge/", curation.EntityMergeApi.as_view(), name="entity_merge"),
     path("different/", curation.EntityDifferApi.as_view(), name="entity_differ"),
     path("<uuid:entity_id>/", curation.EntityApi.as_view(), name="entity"),
+    path("<uuid:entity_id>/facts/", facts.EntityFactsApi.as_view(), name="entity_facts"),
+    path("<uuid:entity_id>/claims/", facts.EntityClaimsApi.as_view(), name="entity_claims"),
     path("<uuid:entity_id>/split/", curation.EntitySplitApi.as_view(), name="entity_split"),
     path("<uuid:entity_id>/move/", curation.EntityMoveApi.as_view(), name="entity_move"),
 ]
@@ -121,6 +123,7 @@ urlpatterns = [
         curation.RelationshipApi.as_view(),
         name="relationship",
     ),
+    path("claims/<uuid:claim_id>/", facts.ClaimApi.as_view(), name="claim"),
     path("decisions/", history.DecisionListApi.as_view(), name="decision_list"),
     path(
         "decisions/<uuid:decision_id>/undo/",

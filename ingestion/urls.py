@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion.audit import views as audit
-from ingestion.curation import history_views, views
+from ingestion.curation import fact_views, history_views, list_views, views
 from ingestion.documents import views as documents
 from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
@@ -78,17 +78,26 @@ entity: list[URLPattern | URLResolver] = [
     path("merge/", views.entities_merge, name="entities_merge"),
     path("differ/", views.entities_differ, name="entities_differ"),
     path("split/", views.entity_split, name="entity_split"),
+    path("facts/", fact_views.entity_facts, name="entity_facts"),
+    path("claims/", fact_views.entity_claims, name="entity_claims"),
     path("facts/new/", views.relationship_create, name="relationship_create"),
     path("history/", history_views.entity_history, name="entity_history"),
 ]
 
 fact: list[URLPattern | URLResolver] = [
     path("", views.relationship_edit, name="relationship_edit"),
+    path("passages/", fact_views.fact_passages, name="fact_passages"),
     path("delete/", views.relationship_delete, name="relationship_delete"),
+]
+
+claim: list[URLPattern | URLResolver] = [
+    path("", fact_views.claim_edit, name="claim_edit"),
+    path("delete/", fact_views.claim_delete, name="claim_delete"),
 ]
 
 queue: list[URLPattern | URLResolver] = [
     path("", suggestions.curation_queue, name="curation_queue"),
+    path("cases/", suggestions.case_list, name="case_list"),
     path("merge/", suggestions.case_merge, name="case_merge"),
     path("differ/", suggestions.case_differ, name="case_differ"),
     path("skip/", suggestions.case_skip, name="case_skip"),
@@ -130,10 +139,12 @@ workspace: list[URLPattern | URLResolver] = [
         name="collection_access",
     ),
     path("trash/", include(trash)),
-    path("entities/", views.entity_list, name="entity_list"),
+    path("entities/", list_views.entity_list, name="entity_list"),
+    path("entities/bulk/", list_views.entities_bulk, name="entities_bulk"),
     path("entities/new/", views.entity_create, name="entity_create"),
     path("entities/<uuid:entity_id>/", include(entity)),
     path("facts/<uuid:relationship_id>/", include(fact)),
+    path("claims/<uuid:claim_id>/", include(claim)),
     path("decisions/", history_views.decision_record, name="decision_record"),
     path("decisions/<uuid:decision_id>/undo/", history_views.decision_undo, name="decision_undo"),
     path("curation/", include(queue)),

@@ -31,7 +31,7 @@ from ingestion.graph.lists import RelationshipKind
 from ingestion.graph.queries import evidence_spans
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting, tags_of
 from ingestion.knowledge import queries as knowledge_queries
-from ingestion.knowledge.queries import evidence_of
+from ingestion.knowledge.facts import evidence_of
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.models import Claim
 from kb_project.http.api import PageInput, PageOutput, page_of
@@ -81,6 +81,18 @@ class EntityListApi(WorkspaceAPIView):
             required=False, default="", help_text="Text to find in names or aliases."
         )
         type = serializers.CharField(required=False, default="")
+        topic = serializers.UUIDField(
+            required=False, default=None, help_text="Only members of this topic."
+        )
+        document = serializers.UUIDField(
+            required=False, default=None, help_text="Only entities that this document mentions."
+        )
+        certainty = serializers.ChoiceField(
+            choices=knowledge_queries.Certainty.choices, required=False, default=""
+        )
+        order = serializers.ChoiceField(
+            choices=knowledge_queries.EntityOrder.choices, required=False, default="mentions"
+        )
 
     class OutputSerializer(PageOutput):
         results = EntitySerializer(many=True)
@@ -98,10 +110,13 @@ class EntityListApi(WorkspaceAPIView):
 
     @reading("entity_list", query=QuerySerializer, gives=OutputSerializer)
     def get(self) -> object:
-        """List entities, most mentioned first."""
+        """List entities, most mentioned first unless ordered otherwise."""
         wanted = self.query()
         found = knowledge_queries.entities(
-            workspace=self.workspace, text=wanted["q"], type_name=wanted["type"]
+            workspace=self.workspace,
+            text=wanted["q"],
+            type_name=wanted["type"],
+            **{name: wanted[name] for name in ("topic", "document", "certainty", "order")},
         )
         page = page_of(found, page=wanted["page"], page_size=wanted["page_size"])
         return page.of(page.results)
@@ -138,11 +153,16 @@ class EntityTopicSerializer(serializers.Serializer[Any]):
 
 
 class ClaimSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="claim.pk")
     type = serializers.CharField(source="claim.type")
     status = serializers.ChoiceField(source="claim.status", choices=Claim.Status.choices)
     description = serializers.CharField(source="claim.description")
     period_start = serializers.CharField(source="claim.period_start", allow_blank=True)
     period_end = serializers.CharField(source="claim.period_end", allow_blank=True)
+    proposed = serializers.DictField(
+        source="claim.proposed",
+        help_text="The document's values for the fields that a person has overridden.",
+    )
     other = OtherEntitySerializer(allow_null=True)
     source = SourceSpanSerializer()  # type: ignore[assignment]  # the API's word for it
 
@@ -168,10 +188,12 @@ class EntityApi(WorkspaceAPIView):
     class OutputSerializer(EntitySerializer):
         aliases = serializers.ListField(child=serializers.CharField())
         sources = SourceSpanSerializer(many=True, help_text="Sources of the description.")
-        facts = FactSerializer(many=True)
+        facts = FactSerializer(many=True, help_text="The strongest; 'facts/' lists all of them.")
+        facts_total = serializers.IntegerField()
         documents = NamingDocumentSerializer(many=True)
         topics = EntityTopicSerializer(many=True)
-        claims = ClaimSerializer(many=True)
+        claims = ClaimSerializer(many=True, help_text="The first; 'claims/' lists all of them.")
+        claims_total = serializers.IntegerField()
         conflicts = ConflictSerializer(many=True, help_text="Contradictory statements.")
         decisions = DecisionSerializer(many=True, help_text="Decisions about its names.")
         look_alikes = LookAlikeSerializer(many=True, help_text="Entities that may be the same.")
@@ -216,9 +238,11 @@ def _known(view: knowledge_queries.EntityView) -> dict[str, Any]:
         "aliases": list(view.aliases),
         "sources": SourceSpanSerializer(view.description, many=True).data,
         "facts": FactSerializer(view.facts, many=True).data,
+        "facts_total": view.facts_total,
         "documents": NamingDocumentSerializer(documents, many=True).data,
         "topics": EntityTopicSerializer(view.topics, many=True).data,
         "claims": ClaimSerializer(view.claims, many=True).data,
+        "claims_total": view.claims_total,
         "conflicts": ConflictSerializer(view.conflicts, many=True).data,
         "decisions": DecisionSerializer(view.decisions, many=True).data,
         "look_alikes": LookAlikeSerializer(view.look_alikes, many=True).data,

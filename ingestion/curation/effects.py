@@ -235,6 +235,7 @@ def of_event(event: HistoryEvent) -> Effect:
 VERBS: Final[Mapping[str, Verb]] = {
     EventKind.ENTITY_DELETED: Verb.HIDE,
     EventKind.RELATIONSHIP_DELETED: Verb.HIDE,
+    EventKind.CLAIM_DELETED: Verb.HIDE,
     EventKind.DOCUMENT_DISABLED: Verb.SHELVE,
     EventKind.DOCUMENT_TRASHED: Verb.SHELVE,
     EventKind.DOCUMENT_ENABLED: Verb.RESTORE,

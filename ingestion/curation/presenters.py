@@ -16,8 +16,9 @@ from ingestion.curation.merging import differences, entities_merge
 from ingestion.curation.previewing import Service, preview
 from ingestion.curation.splitting import entity_split, mentions_move
 from ingestion.history import queries as history_queries, recording, sentences
-from ingestion.knowledge import queries as knowledge_queries
-from ingestion.models import Entity, Relationship
+from ingestion.knowledge import presenters as knowledge_presenters, queries as knowledge_queries
+from ingestion.knowledge.spans import span_of
+from ingestion.models import Claim, Entity, Relationship
 from kb_project.errors import ConflictError, InputError, KBError, PreconditionError
 from kb_project.http.problems import problem, status_of
 from workspaces import access
@@ -25,7 +26,6 @@ from workspaces.models import Capability, Workspace
 
 FIELDS: Final = ("name", "type", "description", "alias")
 MOST_FOUND: Final = 8
-MOST_NEIGHBOURS: Final = 16
 MOST_TYPES: Final = 30
 MOST_LINES: Final = 300
 """Mentions listed one by one on a page; the others can be chosen by document."""
@@ -94,17 +94,24 @@ def entity_context(
     *, workspace: Workspace, entity_id: uuid.UUID, editing: Editing
 ) -> dict[str, Any]:
     """Build the context of an entity's page. Raises NotFoundError."""
-    view = knowledge_queries.entity_view(workspace=workspace, entity_id=entity_id)
+    view = knowledge_queries.entity_view(
+        workspace=workspace,
+        entity_id=entity_id,
+        most_facts=0,
+        most_claims=knowledge_presenters.FIRST_CLAIMS,
+    )
     entity = view.entity
+    known = knowledge_presenters.entity_known(
+        workspace, entity, documents=len(view.documents), topics=view.topics
+    )
     confirmed = None
     if entity.is_confirmed:
         confirmed = queries.confirmed_in(workspace=workspace, entity=entity)
-    neighbours = {fact.other.pk: fact.other for fact in view.facts}
     return page_context(
         workspace,
         "entities",
         view=view,
-        neighbours=list(neighbours.values())[:MOST_NEIGHBOURS],
+        **known,
         editing=editing if workspace.may_curate else Editing(),
         seen=seen(workspace, [entity.pk]),
         confirmed=confirmed,
@@ -123,7 +130,7 @@ def gone_context(*, workspace: Workspace, entity_id: uuid.UUID) -> dict[str, Any
 
 
 def form_context(
-    workspace: Workspace, given: QueryDict, about: Sequence[Entity | Relationship] = ()
+    workspace: Workspace, given: QueryDict, about: Sequence[Entity | Relationship | Claim] = ()
 ) -> dict[str, Any]:
     """Build the context shared by all curators' forms; ``given`` is the previous input."""
     return page_context(
@@ -253,4 +260,15 @@ def link_context(*, workspace: Workspace, link: Relationship, given: QueryDict) 
         "description": given.get("description", link.description),
         "keywords": given.get("keywords", ", ".join(link.keywords)),
         "proposed": link.proposed,
+    }
+
+
+def claim_context(*, workspace: Workspace, claim: Claim, given: QueryDict) -> dict[str, Any]:
+    """Build the form of a claim, with its passage and what its document gives."""
+    names = ("description", "type", "status", "period_start", "period_end")
+    return form_context(workspace, given, [claim]) | {
+        "claim": claim,
+        "source": span_of(claim.chunk, claim.start, claim.end),
+        "statuses": Claim.Status.choices,
+        "values": {name: given.get(name, getattr(claim, name)) for name in names},
     }

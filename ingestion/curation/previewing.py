@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from ingestion.curation import effects, entities, merging, relationships
+from ingestion.curation import claims, effects, entities, merging, relationships
 from ingestion.curation.effects import Effect
 from ingestion.history.recording import ChangeContext
 from ingestion.models import HistoryEvent
@@ -24,6 +24,7 @@ COMPUTED: Final[dict[Service, Callable[..., Effect]]] = {
     merging.entities_merge: merging.merge_effect,
     entities.entity_delete: entities.delete_effect,
     relationships.relationship_delete: relationships.delete_effect,
+    claims.claim_delete: claims.delete_effect,
 }
 
 

@@ -16,6 +16,7 @@ from ingestion.history.queries import events
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import (
     Alias,
+    Claim,
     Document,
     Entity,
     EntityRuling,
@@ -129,6 +130,13 @@ def relationship_get(*, workspace: Workspace, relationship_id: uuid.UUID) -> Rel
     """Return the relationship with its ends. Raises NotFoundError."""
     rows = Relationship.objects.in_workspace(workspace).select_related("source", "target")
     return found(rows.filter(pk=relationship_id).first(), "fact")
+
+
+def claim_get(*, workspace: Workspace, claim_id: uuid.UUID) -> Claim:
+    """Return the claim with its subject and passage. Raises NotFoundError."""
+    rows = Claim.objects.in_workspace(workspace)
+    rows = rows.select_related("subject", "object", "chunk__document")
+    return found(rows.filter(pk=claim_id).first(), "claim")
 
 
 # --- mentions -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from django.db.models import F, Q
 from ingestion.history.recording import Subjects
 from ingestion.history.sentences import passive
 from ingestion.models import (
+    Claim,
     Entity,
     EventKind,
     HistoryEvent,
@@ -28,6 +29,7 @@ from kb_project.errors import ConflictError, InputError, NotFoundError
 from workspaces.models import Workspace
 
 TYPE_LENGTH: Final = 40
+CLAIM_TYPE_LENGTH: Final = 80
 DESCRIPTION_LENGTH: Final = 10_000
 KEYWORD_LENGTH: Final = 80
 MOST_KEYWORDS: Final = 50
@@ -64,6 +66,14 @@ def type_given(text: str) -> str:
     if not kind:
         raise invalid("The type is empty.", "Enter a type such as 'person'.", "empty")
     _no_longer(kind, "type", TYPE_LENGTH)
+    return kind
+
+
+def claim_type_given(text: str) -> str:
+    """Return the type of a claim, which may be blank."""
+    kind = " ".join(text.split())
+    _no_unseen(kind, "type")
+    _no_longer(kind, "type", CLAIM_TYPE_LENGTH)
     return kind
 
 
@@ -139,9 +149,10 @@ def invalid(happened: str, next_step: str, code: str) -> InputError:
 # --- entities and relationships -------------------------------------------------------------------
 EntityGiven = Entity | uuid.UUID
 RelationshipGiven = Relationship | uuid.UUID
+ClaimGiven = Claim | uuid.UUID
 
 
-def id_of(given: Entity | Relationship | HistoryEvent | uuid.UUID) -> uuid.UUID:
+def id_of(given: Entity | Relationship | Claim | HistoryEvent | uuid.UUID) -> uuid.UUID:
     return given if isinstance(given, uuid.UUID) else given.pk
 
 
@@ -171,6 +182,15 @@ def living_link(workspace: Workspace, given: RelationshipGiven) -> Relationship:
     found = rows.filter(pk=id_of(given)).first()
     if found is None:
         raise _gone(workspace, id_of(given), EventKind.RELATIONSHIP_DELETED)
+    return found
+
+
+def living_claim(workspace: Workspace, given: ClaimGiven) -> Claim:
+    """Return the claim with its subject and passage. Raises ConflictError if it was deleted."""
+    rows = Claim.objects.in_workspace(workspace).select_related("subject", "chunk__document")
+    found = rows.filter(pk=id_of(given)).first()
+    if found is None:
+        raise _gone(workspace, id_of(given), EventKind.CLAIM_DELETED)
     return found
 
 

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render, resolve_url
 
 from ingestion.curation import entities, forms, merging, presenters, relationships, splitting
 from ingestion.curation.presenters import FIELDS, Editing, Refusal, previewed, refusal_of
 from ingestion.curation.queries import relationship_get
-from ingestion.documents import forms as document_forms
 from ingestion.history import sentences
 from ingestion.history.recording import ChangeContext
 from ingestion.knowledge import queries as knowledge_queries
@@ -27,7 +25,6 @@ AGAIN: Final = "X-Form-Again"
 DETAIL: Final = "ingestion:entity_detail"
 MERGE: Final = "ingestion/curation/merge.html"
 SPLIT: Final = "ingestion/curation/split.html"
-ENTITIES_PER_PAGE: Final = 48
 
 
 # --- responses ------------------------------------------------------------------------------------
@@ -158,24 +155,6 @@ def entity_delete(request: UserRequest, workspace: Workspace, entity_id: UUID) -
         lambda change: entities.entity_delete(change=change, entity=entity),
         "ingestion:entity_list",
     )
-
-
-@workspace_page(Capability.READ)
-def entity_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    text = document_forms.words_of(request.GET, "q")
-    type_name = document_forms.words_of(request.GET, "type")
-    found = knowledge_queries.entities(workspace=workspace, text=text, type_name=type_name)
-    context = {
-        "workspace": workspace,
-        "section": "entities",
-        "page": Paginator(found, ENTITIES_PER_PAGE).get_page(request.GET.get("page", "")),
-        "text": text,
-        "type": type_name,
-        "types": knowledge_queries.entity_types(workspace=workspace),
-    }
-    if not type_name and not text:
-        context["terms"] = knowledge_queries.terms_count(workspace=workspace)
-    return render(request, "ingestion/entity_list.html", context)
 
 
 # --- merging --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 
 from ingestion.editions.sql import KEYS
 from ingestion.models import (
+    ClaimRuling,
     EntityRuling,
     EventKind,
     HistoryEvent,
@@ -32,6 +33,7 @@ Field = EntityRuling.Field
 NAMING: Final = (Field.NAME, Field.ALIAS, Field.NO_ALIAS)
 COPIED: Final = (*NAMING, Field.TYPE, Field.DELETED, Field.CONFIRMED)
 """Not what people wrote themselves, nor entities that no document names."""
+CLAIMS_COPIED: Final = (ClaimRuling.Field.DELETED, ClaimRuling.Field.STATUS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ KINDS: Final = (
         lambda row: [row.source_key, row.target_key],
         lambda row: row.field == RelationshipRuling.Field.DELETED,
     ),
+    _Kind(ClaimRuling, lambda row: [row.key], lambda row: row.field in CLAIMS_COPIED),
 )
 
 

@@ -14,7 +14,7 @@ from ingestion.exchange.records import Scope
 from ingestion.knowledge import queries as knowledge, topics
 from ingestion.models import Document, GraphImport, ImportState
 from kb_project.text.words import counted
-from workspaces.models import Capability, Workspace
+from workspaces.models import Workspace
 
 SHOWN: Final = 20
 """Rows shown of each outcome."""
@@ -95,7 +95,7 @@ def outcome_of(row: GraphImport) -> str:
 # --- pages ----------------------------------------------------------------------------------------
 def transfer_context(*, workspace: Workspace, scope: Scope) -> dict[str, Any]:
     tree = topics.topic_tree(workspace=workspace)
-    may_curate = workspace.may(Capability.CURATE)
+    may_curate = workspace.may_curate
     return {
         "workspace": workspace,
         "section": "entities",

@@ -48,6 +48,7 @@ UPDATE {table} AS r SET {column} = NULL
 # Rows that people wrote or decided are left for them to review.
 BY_PEOPLE: Final = frozenset(
     {
+        "ingestion_claimruling",
         "ingestion_document",
         "ingestion_documentversion",
         "ingestion_entityruling",

@@ -248,6 +248,9 @@ SELECT ruling.id::text, ruling.event_id
         SELECT id, event_id FROM ingestion_relationshipruling
          WHERE workspace_id = %(workspace)s AND undone_at IS NULL
         UNION ALL
+        SELECT id, event_id FROM ingestion_claimruling
+         WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+        UNION ALL
         SELECT id, event_id FROM ingestion_resolutiondecision
          WHERE workspace_id = %(workspace)s AND undone_at IS NULL AND event_id IS NOT NULL
        ) AS ruling

@@ -180,6 +180,14 @@ def _link_was(verb: str) -> PassiveSentence:
     return lambda event, of: f"The relationship {_link(event)} was {verb}"
 
 
+def _claim(verb: str) -> ActiveSentence:
+    return lambda event: f"{verb} a claim about {name(event, event.details.get('subject'))}"
+
+
+def _claim_was(verb: str) -> PassiveSentence:
+    return lambda event, of: f"A claim about {name(event, event.details.get('subject'))} was {verb}"
+
+
 def _decision(event: HistoryEvent) -> str:
     left, right = event.details.get("left", ""), event.details.get("right", "")
     if not right:
@@ -275,6 +283,8 @@ _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.COLLECTION_CREATED: lambda event: f"created the collection {_all(event)}",
     EventKind.COLLECTION_RENAMED: _renamed,
     EventKind.COLLECTION_DELETED: lambda event: f"deleted the collection {_all(event)}",
+    EventKind.CLAIM_EDITED: _claim("edited"),
+    EventKind.CLAIM_DELETED: _claim("deleted"),
     EventKind.DECISION_UNDONE: _decision,
     EventKind.UNDO: lambda event: f"undid: {event.details.get('undid', 'something')}",
 }
@@ -290,6 +300,8 @@ _PASSIVE: Final[Mapping[str, PassiveSentence]] = {
     EventKind.RELATIONSHIP_EDITED: _link_was("edited"),
     EventKind.RELATIONSHIP_DELETED: _link_was("deleted"),
     EventKind.GRAPH_IMPORTED: _was_imported,
+    EventKind.CLAIM_EDITED: _claim_was("edited"),
+    EventKind.CLAIM_DELETED: _claim_was("deleted"),
     EventKind.DOCUMENT_REPLACED: _was("replaced by a new version"),
     EventKind.DOCUMENT_DISABLED: _was("disabled"),
     EventKind.DOCUMENT_ENABLED: _was("enabled"),

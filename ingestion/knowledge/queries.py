@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import (
+    Case,
     Count,
     Exists,
     F,
@@ -15,35 +16,76 @@ from django.db.models import (
     OuterRef,
     Q,
     QuerySet,
+    TextChoices,
     TextField,
     Value,
+    When,
 )
 from django.db.models.functions import Lower
 
+from ingestion.knowledge.facts import EXTRACTIVE, Fact, fact_rows, facts_of
 from ingestion.knowledge.spans import SourceSpan, span_of, spans_of
 from ingestion.models import (
+    Alias,
     Claim,
+    CommunityMember,
     CommunityReport,
     Document,
     Entity,
-    Evidence,
     Mention,
-    Relationship,
 )
 from ingestion.resolution.queries import DecisionView, LookAlike, decisions_about, look_alikes
 from kb_project.errors import found
 from workspaces.models import Workspace
 
-# ``written_by`` of a description in the documents' own sentences.
-EXTRACTIVE: Final = "extractive"
 CONCEPT: Final = "concept"
 # Noun phrases and unknown names that no one made or confirmed and no model described.
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
-MOST_EVIDENCE: Final = 100
+MOST_CONFLICTING: Final = 20
+"""Facts with contradictions that an entity's page shows."""
 
 
-def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> QuerySet[Entity]:
-    """Most mentioned first; ``text`` is searched in names and aliases.
+class Certainty(TextChoices):
+    """How sure it is that an entity is what it seems."""
+
+    CONFIRMED = "confirmed", "Confirmed or added by a person"
+    SEVERAL = "several", "Found several times"
+    ONCE = "once", "Found once"
+
+
+CERTAINTIES: Final = {
+    Certainty.CONFIRMED: Q(is_confirmed=True) | Q(is_made=True),
+    Certainty.SEVERAL: Q(mention_count__gt=1, is_confirmed=False, is_made=False),
+    Certainty.ONCE: Q(mention_count__lte=1, is_confirmed=False, is_made=False),
+}
+
+
+class EntityOrder(TextChoices):
+    MENTIONS = "mentions", "Most mentioned"
+    NAME = "name", "Name"
+    LINKS = "links", "Most linked"
+    NEWEST = "newest", "Newest"
+
+
+ORDERS: Final = {
+    EntityOrder.MENTIONS: ("-mention_count", "name", "pk"),
+    EntityOrder.NAME: (Lower("name"), "pk"),
+    EntityOrder.LINKS: ("-degree", "name", "pk"),
+    EntityOrder.NEWEST: ("-created_at", "name", "pk"),
+}
+
+
+def entities(  # noqa: PLR0913  # a keyword for each filter
+    *,
+    workspace: Workspace,
+    text: str = "",
+    type_name: str = "",
+    topic: uuid.UUID | None = None,
+    document: uuid.UUID | None = None,
+    certainty: str = "",
+    order: str = "",
+) -> QuerySet[Entity]:
+    """Most mentioned first, unless ordered otherwise; ``text`` is searched in names and aliases.
 
     Terms are left out unless requested, by type or by ``text``; only those that recur or occur in a
     heading are listed.
@@ -52,12 +94,21 @@ def entities(*, workspace: Workspace, text: str = "", type_name: str = "") -> Qu
     if not text and type_name != CONCEPT:
         rows = rows.exclude(TERMS)
     if text:
-        rows = rows.filter(
-            Q(name__icontains=text) | Q(aliases__name__icontains=text, aliases__workspace=workspace)
-        ).distinct()
+        called = Alias.objects.in_workspace(workspace).filter(
+            entity=OuterRef("pk"), name__icontains=text
+        )
+        rows = rows.filter(Q(name__icontains=text) | Exists(called))
     if type_name:
         rows = rows.filter(type=type_name)
-    return rows.order_by("-mention_count", "name")
+    if topic:
+        members = CommunityMember.objects.in_workspace(workspace).filter(community=topic)
+        rows = rows.filter(Exists(members.filter(entity=OuterRef("pk"))))
+    if document:
+        named = Mention.objects.in_workspace(workspace).filter(document=document)
+        rows = rows.filter(Exists(named.filter(entity=OuterRef("pk"))))
+    if certainty in CERTAINTIES:
+        rows = rows.filter(CERTAINTIES[Certainty(certainty)])
+    return rows.order_by(*ORDERS[EntityOrder(order or EntityOrder.MENTIONS)])
 
 
 def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
@@ -68,6 +119,25 @@ def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
         .annotate(number=Count("id"))
         .order_by("-number", "type")
     )
+
+
+def topics_to_choose(workspace: Workspace, most: int) -> list[tuple[uuid.UUID, str]]:
+    """The largest topics of the first level, by id, with their titles."""
+    rows = CommunityReport.objects.in_workspace(workspace).filter(community__level=0)
+    rows = rows.order_by("-community__size", "title")
+    return list(rows.values_list("community_id", "title")[:most])
+
+
+def documents_to_choose(
+    workspace: Workspace, most: int, chosen: uuid.UUID | None = None
+) -> list[tuple[uuid.UUID, str]]:
+    """Searched documents by title, with the chosen one even if there are too many to list."""
+    rows = Document.objects.in_workspace(workspace)
+    searched = rows.filter(disabled_at=None, trashed_at=None).order_by("title", "pk")
+    found = list(searched.values_list("pk", "title")[:most])
+    if chosen and chosen not in {pk for pk, _ in found}:
+        found += rows.filter(pk=chosen).values_list("pk", "title")
+    return found
 
 
 def terms_count(*, workspace: Workspace) -> int:
@@ -90,36 +160,22 @@ def _listed(workspace: Workspace) -> QuerySet[Entity]:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A relationship seen from one of its ends, with its evidence.
-
-    ``description`` is a model's wording, if no passage states the relationship between the names;
-    without it and ``predicate`` they are only named together.
-    """
-
-    relationship: Relationship
-    other: Entity
-    is_outgoing: bool
-    predicate: str
-    sources: tuple[SourceSpan, ...]
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class EntityView:
     """``documents`` is ``[(document, mentions), …]``, most mentions first.
 
-    ``conflicts`` are those of the entity and of the facts shown. ``namesakes`` are other entities
-    of the same name.
+    ``facts`` and ``claims`` are the first of ``facts_total`` and ``claims_total``. ``conflicts``
+    are those of the entity and of its facts. ``namesakes`` are other entities of the same name.
     """
 
     entity: Entity
     aliases: tuple[str, ...]
     description: tuple[SourceSpan, ...]
     facts: tuple[Fact, ...]
+    facts_total: int
     documents: tuple[tuple[Document, int], ...]
     topics: tuple[CommunityReport, ...]
     claims: tuple[ClaimView, ...]
+    claims_total: int
     conflicts: tuple[ConflictView, ...]
     decisions: tuple[DecisionView, ...]
     look_alikes: tuple[LookAlike, ...]
@@ -136,18 +192,24 @@ def entity_get(*, workspace: Workspace, entity_id: uuid.UUID) -> Entity:
     return found(Entity.objects.in_workspace(workspace).filter(pk=entity_id).first(), "entity")
 
 
-def entity_view(*, workspace: Workspace, entity_id: uuid.UUID, most_facts: int = 60) -> EntityView:
-    """An entity with everything known about it, with sources. Raises NotFoundError."""
+def entity_view(
+    *, workspace: Workspace, entity_id: uuid.UUID, most_facts: int = 60, most_claims: int = 60
+) -> EntityView:
+    """An entity with what is known about it, with sources. Raises NotFoundError."""
     entity = entity_get(workspace=workspace, entity_id=entity_id)
     aliases = entity.aliases.filter(workspace=workspace).exclude(name=entity.name)
-    facts = _facts(workspace, entity, most_facts)
-    stored = [*entity.conflicts, *(c for fact in facts for c in fact.relationship.conflicts)]
+    links = fact_rows(workspace, entity)
+    facts = facts_of(workspace, entity, links[:most_facts]) if most_facts else []
+    claims = claim_rows(workspace, entity)
+    disputed = links.exclude(conflicts=[])[:MOST_CONFLICTING]
+    stored = [*entity.conflicts, *(one for link in disputed for one in link.conflicts)]
     namesakes = Entity.objects.in_workspace(workspace).filter(key=entity.key).exclude(pk=entity.pk)
     return EntityView(
         entity=entity,
         aliases=tuple(aliases.order_by("name").values_list("name", flat=True).distinct()),
         description=tuple(spans_of(workspace, entity.description_sources)),
         facts=tuple(facts),
+        facts_total=links.count(),
         documents=tuple(_documents_naming(workspace, entity)),
         topics=tuple(
             CommunityReport.objects.in_workspace(workspace)
@@ -155,43 +217,12 @@ def entity_view(*, workspace: Workspace, entity_id: uuid.UUID, most_facts: int =
             .select_related("community")
             .order_by("community__level")
         ),
-        claims=tuple(claims_about(workspace=workspace, entity=entity)),
+        claims=tuple(claim_views(entity, claims[:most_claims])),
+        claims_total=claims.count(),
         conflicts=tuple(conflicts_of(workspace, stored)),
         decisions=tuple(decisions_about(workspace=workspace, entity=entity)),
         look_alikes=tuple(look_alikes(workspace=workspace, entity=entity)),
         namesakes=tuple(namesakes.filter(mention_count__gt=0).order_by("sense")),
-    )
-
-
-def _facts(workspace: Workspace, entity: Entity, most: int) -> list[Fact]:
-    relationships = list(
-        Relationship.objects.in_workspace(workspace)
-        .filter(Q(source=entity) | Q(target=entity))
-        .select_related("source", "target")
-        .order_by("-weight", "id")[:most]
-    )
-    evidence: dict[uuid.UUID, list[Evidence]] = {}
-    for row in (
-        Evidence.objects.in_workspace(workspace)
-        .filter(relationship__in=relationships)
-        .select_related("chunk__document")
-        .order_by("kind", "-strength", "chunk_id", "start")
-    ):
-        evidence.setdefault(row.relationship_id, []).append(row)
-    return [_fact(entity, row, evidence.get(row.pk, [])) for row in relationships]
-
-
-def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidence]) -> Fact:
-    is_outgoing = relationship.source_id == entity.pk
-    predicate = next((row.predicate for row in evidence if row.predicate), "")
-    wording = next((row.description for row in evidence if row.description), "")
-    return Fact(
-        relationship=relationship,
-        other=relationship.target if is_outgoing else relationship.source,
-        is_outgoing=is_outgoing,
-        predicate=predicate,
-        sources=tuple(span_of(row.chunk, row.start, row.end) for row in evidence[:5]),
-        description="" if predicate else relationship.description or wording,
     )
 
 
@@ -206,17 +237,6 @@ def _documents_naming(workspace: Workspace, entity: Entity) -> list[tuple[Docume
     return sorted(
         ((row, counts[row.pk]) for row in rows), key=lambda pair: (-pair[1], pair[0].title)
     )
-
-
-def evidence_of(*, workspace: Workspace, relationship: Relationship) -> list[SourceSpan]:
-    """Passages that state the relationship first, then those that only name the two together."""
-    rows = (
-        Evidence.objects.in_workspace(workspace)
-        .filter(relationship=relationship)
-        .select_related("chunk__document")
-        .order_by("kind", "-strength", "chunk_id", "start")[:MOST_EVIDENCE]
-    )
-    return [span_of(row.chunk, row.start, row.end) for row in rows]
 
 
 # --- claims and contradictions --------------------------------------------------------------------
@@ -240,14 +260,37 @@ class ClaimView:
         return f"since {start}" if start else f"until {end}" if end else ""
 
 
-def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> list[ClaimView]:
-    """Claims with the entity at either end, by type and time."""
+@dataclass(frozen=True, slots=True)
+class ClaimFilter:
+    """What to list of an entity's claims: a type, a status, words of the text, dated ones only."""
+
+    type: str = ""
+    status: str = ""
+    text: str = ""
+    is_dated: bool = False
+
+
+def claim_rows(
+    workspace: Workspace, entity: Entity, wanted: ClaimFilter = ClaimFilter()
+) -> QuerySet[Claim]:
+    """Claims with the entity at either end, by type and time; dated ones by time alone."""
     rows = (
         Claim.objects.in_workspace(workspace)
         .filter(Q(subject=entity) | Q(object=entity))
         .select_related("subject", "object", "chunk__document")
-        .order_by("type", "period_start", "description", "chunk_id", "start", "id")[:most]
     )
+    given = {"type": wanted.type, "status": wanted.status, "description__icontains": wanted.text}
+    rows = rows.filter(**{name: value for name, value in given.items() if value})
+    if wanted.is_dated:
+        rows = rows.exclude(period_start="", period_end="")
+        return rows.order_by(
+            Case(When(period_start="", then=F("period_end")), default=F("period_start")), "id"
+        )
+    return rows.order_by("type", "period_start", "description", "chunk_id", "start", "id")
+
+
+def claim_views(entity: Entity, rows: Iterable[Claim]) -> list[ClaimView]:
+    """These claims as seen from the entity, with their passages."""
     return [
         ClaimView(
             row,
@@ -256,6 +299,11 @@ def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> lis
         )
         for row in rows
     ]
+
+
+def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> list[ClaimView]:
+    """The first claims with the entity at either end."""
+    return claim_views(entity, claim_rows(workspace, entity)[:most])
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,3 +345,18 @@ def _present(
         span = spans.get((one["chunk"], one["start"], one["end"]))
         if span is not None:
             yield StatementView(one["text"], span)
+
+
+# --- how much it matters --------------------------------------------------------------------------
+def documents_count(workspace: Workspace) -> int:
+    """How many documents are searched, each of which might mention something."""
+    rows = Document.objects.in_workspace(workspace)
+    return rows.filter(disabled_at=None, trashed_at=None).count()
+
+
+def topic_place(workspace: Workspace, community_id: uuid.UUID, entity: Entity) -> int:
+    """The entity's place among those of a topic by rank: 1 is the most central."""
+    rows = Entity.objects.in_workspace(workspace).filter(
+        communities__community=community_id, communities__workspace=workspace
+    )
+    return 1 + rows.filter(rank__gt=entity.rank).count()

@@ -9,7 +9,7 @@ from kb_project.database.tenancy import Reference, tenant_table
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0024_lane_calls'),
+        ('ingestion', '0025_note_restricted'),
         ('workspaces', '0017_accounts'),
     ]
 

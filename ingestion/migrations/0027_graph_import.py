@@ -11,7 +11,7 @@ from kb_project.database.tenancy import Reference, tenant_table
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0024_lane_calls'),
+        ('ingestion', '0026_entity_positions'),
         ('workspaces', '0017_accounts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

@@ -13,6 +13,7 @@ from ingestion.models.communities import (
     SummaryTree,
 )
 from ingestion.models.decisions import (
+    ClaimRuling,
     EntityRuling,
     HiddenName,
     MentionPlacement,
@@ -74,6 +75,7 @@ __all__ = [
     "ChunkEmbedding",
     "ChunkExtraction",
     "Claim",
+    "ClaimRuling",
     "Collection",
     "CollectionGrant",
     "Community",

@@ -293,3 +293,37 @@ class RelationshipRuling(Ruling):
 
     def __str__(self) -> str:
         return f"{self.source_key} → {self.target_key}: {self.field}"
+
+
+class ClaimRuling(Ruling):
+    """One decision of a person about what a document claims.
+
+    It applies to the claim of that document with the same quote and the same words, wherever the
+    passage is now, or to the only claim with that quote if a model has worded it differently since.
+    ``quote`` and ``words`` are digests (``ingestion.resolution.keys.words_digest``). ``key`` names
+    the claim's subject.
+    """
+
+    class Field(models.TextChoices):
+        DELETED = "deleted", "Is nothing to be kept"
+        DESCRIPTION = "description", "Description"
+        TYPE = "type", "Type"
+        STATUS = "status", "Status"
+        PERIOD_START = "period_start", "Holds from"
+        PERIOD_END = "period_end", "Holds until"
+
+    document = TenantForeignKey(Document)
+    key = models.CharField(max_length=300)
+    quote = models.CharField(max_length=32)
+    words = models.CharField(max_length=32)
+    field = models.CharField(max_length=12, choices=Field.choices)
+    value = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["workspace", "document"], name="claim_ruling_in_document"),
+            models.Index(fields=["workspace", "event"], name="claim_ruling_event"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.field}"

@@ -23,6 +23,8 @@ class EventKind(models.TextChoices):
     RELATIONSHIP_EDITED = "relationship_edited", "Relationship edited"
     RELATIONSHIP_DELETED = "relationship_deleted", "Relationship deleted"
     GRAPH_IMPORTED = "graph_imported", "Graph imported"
+    CLAIM_EDITED = "claim_edited", "Claim edited"
+    CLAIM_DELETED = "claim_deleted", "Claim deleted"
     DOCUMENT_ADDED = "document_added", "Document added"
     DOCUMENT_EDITED = "document_edited", "Document edited"
     DOCUMENT_REPLACED = "document_replaced", "New version"
@@ -43,6 +45,7 @@ class EventKind(models.TextChoices):
 class SubjectKind(models.TextChoices):
     ENTITY = "entity", "Entity"
     RELATIONSHIP = "relationship", "Relationship"
+    CLAIM = "claim", "Claim"
     DOCUMENT = "document", "Document"
     COLLECTION = "collection", "Collection"
 

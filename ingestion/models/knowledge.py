@@ -219,6 +219,7 @@ class Claim(TenantModel):
     """A statement that a passage asserts or denies, with its status and period.
 
     ``period_start`` and ``period_end`` are ISO 8601 dates of any precision, '' where not given.
+    ``proposed`` holds what the document gives for the fields that a person has overridden.
     """
 
     class Status(models.TextChoices):
@@ -237,6 +238,7 @@ class Claim(TenantModel):
     description = models.TextField()
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
+    proposed = models.JSONField(default=dict, db_default={}, blank=True)
 
     class Meta:
         indexes = [

@@ -2,7 +2,8 @@
 
 People and models decide whether two names are one entity, and what a name means in a document
 (``ResolutionDecision``). People also reassign mentions (``MentionPlacement``) and create, edit and
-delete entities and relationships (``EntityRuling``, ``RelationshipRuling``). A decision is active
+delete entities and relationships (``EntityRuling``, ``RelationshipRuling``), and correct claims
+(``ClaimRuling``). A decision is active
 until ``undone_at``; of several about one subject, a person's counts before a model's, then the
 latest. ``ingestion.resolution.overrides`` combines those that count into how names resolve.
 
@@ -19,6 +20,8 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from ingestion.models import (
+    Claim,
+    ClaimRuling,
     Document,
     Entity,
     EntityRuling,
@@ -35,7 +38,13 @@ from ingestion.resolution.overrides import NameResolution, in_force, resolve_nam
 from kb_project.sql import run_sql
 
 _Subject = TypeVar("_Subject")
-DECISIONS: Final = (ResolutionDecision, MentionPlacement, EntityRuling, RelationshipRuling)
+DECISIONS: Final = (
+    ResolutionDecision,
+    MentionPlacement,
+    EntityRuling,
+    RelationshipRuling,
+    ClaimRuling,
+)
 BATCH: Final = 5000
 """Rows of one statement."""
 STATES: Final[dict[str, MergeSuggestion.State]] = {
@@ -176,6 +185,20 @@ class Recorder:
             source_sense=source[1],
             target_key=target[0],
             target_sense=target[1],
+            field=field,
+            value=value,
+        )
+
+    def claim(
+        self, claim: Claim, identity: tuple[str, str], field: ClaimRuling.Field, value: str = ""
+    ) -> None:
+        """``identity`` is the claim's quote and its own words, as digests."""
+        ClaimRuling.objects.create(
+            **self._common,
+            document_id=claim.document_id,
+            key=claim.subject.key,
+            quote=identity[0],
+            words=identity[1],
             field=field,
             value=value,
         )

@@ -48,6 +48,18 @@ def link_id(workspace_id: uuid.UUID, source: Ref, target: Ref) -> uuid.UUID:
     return relationship_id(workspace_id, source[0], target[0], (source[1], target[1]))
 
 
+def claim_id(
+    chunk_id: uuid.UUID, start: int, end: int, description: str, number: int = 0
+) -> uuid.UUID:
+    """The id of what is claimed there; ``number`` tells equal claims apart."""
+    return _id(chunk_id, "claim", str(start), str(end), description, str(number))
+
+
+def words_digest(text: str) -> str:
+    """A digest of a text's words, however they are spaced."""
+    return blake2b(" ".join(text.split()).encode(), digest_size=16).hexdigest()
+
+
 def _id(workspace_id: uuid.UUID, *parts: str) -> uuid.UUID:
     digest = blake2b("\0".join(parts).encode(), digest_size=16, key=workspace_id.bytes)
     return uuid.UUID(bytes=digest.digest())

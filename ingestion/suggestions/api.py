@@ -13,6 +13,7 @@ from ingestion.curation.merging import entities_differ
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting
 from ingestion.models import HistoryEvent
 from ingestion.suggestions import cases, services
+from ingestion.suggestions.filtering import CaseFilter
 from workspaces.api import WorkspaceAPIView, curating, reading
 
 MOST_ENTITIES = 50
@@ -113,6 +114,18 @@ class SuggestionListApi(WorkspaceAPIView):
         limit = serializers.IntegerField(
             min_value=1, max_value=cases.LARGEST_PAGE, default=cases.PAGE
         )
+        certainty = serializers.FloatField(
+            min_value=0, max_value=1, default=0, help_text="Only cases at least this certain."
+        )
+        type = serializers.CharField(
+            required=False, default="", allow_blank=True, help_text="Type of one of the entities."
+        )
+        document = serializers.UUIDField(
+            required=False, default=None, help_text="A document that mentions one of them."
+        )
+        kind = serializers.CharField(
+            required=False, default="", allow_blank=True, help_text="Kind of one of the reasons."
+        )
 
     class OutputSerializer(serializers.Serializer[Any]):
         cases = CaseSerializer(many=True)
@@ -122,7 +135,16 @@ class SuggestionListApi(WorkspaceAPIView):
     @reading("suggestion_list", query=InputSerializer, gives=OutputSerializer)
     def get(self) -> object:
         """List cases of entities that may be the same, ordered by certainty times effect."""
-        return cases.case_queue(workspace=self.workspace, user=self.request.user, **self.query())
+        given = self.query()
+        names = ("certainty", "type", "document", "kind")
+        wanted = CaseFilter(**{name: given[name] for name in names})
+        return cases.case_queue(
+            workspace=self.workspace,
+            user=self.request.user,
+            limit=given["limit"],
+            after=given["after"],
+            wanted=wanted,
+        )
 
 
 class SuggestionRefusedApi(WorkspaceAPIView):

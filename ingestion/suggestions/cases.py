@@ -32,6 +32,7 @@ from ingestion.models import (
 )
 from ingestion.resolution.decisions import decided_pairs
 from ingestion.resolution.keys import EntityPair, pair_of
+from ingestion.suggestions.filtering import CaseFilter, matching
 from ingestion.suggestions.sides import Side, sides_of, sizes_of
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import User, Workspace
@@ -160,10 +161,20 @@ class Refused:
 
 
 def case_queue(
-    *, workspace: Workspace, user: User | None = None, limit: int = PAGE, after: str = ""
+    *,
+    workspace: Workspace,
+    user: User | None = None,
+    limit: int = PAGE,
+    after: str = "",
+    wanted: CaseFilter | None = None,
 ) -> Queue:
-    """Return a page of the queue. Raises InputError for an ``after`` that no page returned."""
+    """Return a page of the queue, of cases that match; its counts are of these.
+
+    Raises InputError for an ``after`` that no page returned.
+    """
     groups = open_groups(workspace)
+    if wanted:
+        groups = matching(workspace, groups, wanted)
     skipped = _skipped(workspace, user)
     ranked = {_rank(group, skipped): group for group in groups}
     first = _unpacked(after) if after else None

@@ -14,16 +14,21 @@ from ingestion.curation import forms, presenters
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.presenters import Preview, previewed
 from ingestion.curation.validation import invalid
+from ingestion.documents.forms import words_of
 from ingestion.documents.links import reader_url
 from ingestion.history import queries as history_queries, sentences
+from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import HistoryEvent, HistorySubject
 from ingestion.suggestions import cases
 from ingestion.suggestions.cases import DECISIONS, MOST_SHOWN, Case, Counts
+from ingestion.suggestions.filtering import CaseFilter, kinds_in, types_in
 from ingestion.suggestions.sides import Quote, Side
 from kb_project.errors import NotFoundError
 from workspaces.models import User, Workspace
 
 FEWEST: Final = 2
+CASES_PER_PAGE: Final = 25
+MOST_DOCUMENTS: Final = 60
 MOST_NAMES: Final = 6
 IN_WORDS: Final = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}
 THRESHOLDS: Final = (99, 95, 90, 85, 80)
@@ -136,6 +141,47 @@ def queue_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict
         refused=cases.case_refused(workspace=workspace),
         last=last_decision(workspace, user) if workspace.may_curate else None,
         usual=USUAL,
+    )
+
+
+def list_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict[str, Any]:
+    """Build the page that lists the cases. Raises InputError for a position no page offers."""
+    wanted = filter_of(given)
+    page = cases.case_queue(
+        workspace=workspace,
+        user=user,
+        limit=CASES_PER_PAGE,
+        after=given.get("after", "")[:100],
+        wanted=wanted,
+    )
+    groups = cases.open_groups(workspace)
+    return presenters.page_context(
+        workspace,
+        "curation",
+        cases=page.cases,
+        next=page.next,
+        total=page.counts.open,
+        wanted=wanted,
+        percent=round(wanted.certainty * 100),
+        types=types_in(workspace, groups),
+        kinds=[(kind, kind.replace("_", " ").capitalize()) for kind in kinds_in(workspace)],
+        documents=knowledge_queries.documents_to_choose(workspace, MOST_DOCUMENTS, wanted.document),
+        thresholds=THRESHOLDS,
+    )
+
+
+def filter_of(given: QueryDict) -> CaseFilter:
+    """Read the filters of an address; those that mean nothing here count as none."""
+    percent = given.get("certainty", "")
+    try:
+        document = uuid.UUID(given.get("document", ""))
+    except ValueError:
+        document = None
+    return CaseFilter(
+        certainty=int(percent) / 100 if percent in map(str, THRESHOLDS) else 0,
+        type=words_of(given, "type"),
+        document=document,
+        kind=words_of(given, "kind"),
     )
 
 

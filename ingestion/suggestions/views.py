@@ -36,6 +36,15 @@ def curation_queue(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return render(request, TEMPLATE, context)
 
 
+@workspace_page(Capability.READ)
+def case_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    try:
+        context = presenters.list_context(workspace=workspace, user=request.user, given=request.GET)
+    except InputError:
+        return redirect("ingestion:case_list", workspace.slug)
+    return render(request, "ingestion/curation/case_list.html", context)
+
+
 @workspace_page(Capability.CURATE, "POST")
 def case_merge(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return _decided(request, workspace, is_same=True)

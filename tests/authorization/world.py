@@ -18,10 +18,13 @@ from ingestion.documents.collections import services as collections
 from ingestion.exchange import importing
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
+    Chunk,
+    Claim,
     Collection,
     CollectionGrant,
     Document,
     DocumentVersion,
+    Entity,
     IngestionJob,
     ResolutionDecision,
     RunState,
@@ -63,6 +66,7 @@ WHERE: Final[Mapping[str, str]] = {
     "entity_id": "entity",
     "other_id": "acme",
     "relationship_id": "relationship",
+    "claim_id": "claim",
     "community_id": "community",
     "decision_id": "decision",
     "event_id": "document_event",
@@ -249,6 +253,20 @@ def _two_versions(document: Document) -> None:
     )
 
 
+def _claim(subject: Entity, chunk: Chunk) -> Claim:
+    return Claim.objects.create(
+        workspace=subject.workspace,
+        subject=subject,
+        chunk=chunk,
+        document=chunk.document,
+        type="office",
+        status=Claim.Status.TRUE,
+        description="She keeps the light.",
+        start=chunk.start,
+        end=chunk.end,
+    )
+
+
 def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
     workspace = cast.workspace
     ids = {
@@ -261,6 +279,7 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
         found = rows.Entity.objects.in_workspace(workspace).in_bulk(ids.values())
         paper = Document.objects.in_workspace(workspace).get(name="a.txt")
         link = rows.Relationship.objects.in_workspace(workspace).order_by("pk")[0]
+        claim = _claim(found[ids["entity"]], rows.chunks_of(paper)[0])
         decision = ResolutionDecision.objects.create(
             workspace=workspace,
             left_key="hestay",
@@ -284,6 +303,7 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
         "community": report.community_id,
         "decision": decision.pk,
         "import": imported.pk,
+        "claim": claim.pk,
         "entity_event": event.pk,
     }
 

@@ -23,7 +23,7 @@ from ingestion.models import (
 )
 from ingestion.resolution import decisions, locks
 from ingestion.resolution.keys import KeyPair, Ref, entity_id, key_of_name, link_id
-from ingestion.stages.resolve import sql
+from ingestion.stages.resolve import claims, sql
 from ingestion.stages.resolve.names import (
     SHORTEST_ALIKE,
     Fact,
@@ -240,21 +240,23 @@ class _Writer:
 
     def _claims(self, statements: Sequence[tuple[uuid.UUID, Statement]]) -> None:
         if statements:
-            claims = [said.claim for _, said in statements]
+            found = [said.claim for _, said in statements]
             self._run(
                 sql.ADD_CLAIMS,
+                ids=claims.claim_ids(said for _, said in statements),
                 documents=[document for document, _ in statements],
                 subjects=[self.id_of(said.subject) for _, said in statements],
                 objects=[said.object and self.id_of(said.object) for _, said in statements],
                 chunks=[said.chunk_id for _, said in statements],
-                starts=[claim.start for claim in claims],
-                ends=[claim.end for claim in claims],
-                types=[claim.type[:80] for claim in claims],
-                statuses=[claim.status for claim in claims],
-                period_starts=[claim.period_start[:25] for claim in claims],
-                period_ends=[claim.period_end[:25] for claim in claims],
-                descriptions=[claim.description for claim in claims],
+                starts=[claim.start for claim in found],
+                ends=[claim.end for claim in found],
+                types=[claim.type[:80] for claim in found],
+                statuses=[claim.status for claim in found],
+                period_starts=[claim.period_start[:25] for claim in found],
+                period_ends=[claim.period_end[:25] for claim in found],
+                descriptions=[claim.description for claim in found],
             )
+            claims.correct(self.workspace_id, {document for document, _ in statements})
 
     def _suggestions(self, types: set[tuple[Ref, str]]) -> None:
         wanted = sorted(

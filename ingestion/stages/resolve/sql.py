@@ -108,10 +108,11 @@ SELECT %(workspace)s, gen_random_uuid(), t.*
 ADD_CLAIMS: Final[LiteralString] = """
 INSERT INTO ingestion_claim (workspace_id, id, document_id, subject_id, object_id, chunk_id, start,
        "end", type, status, period_start, period_end, description)
-SELECT %(workspace)s, gen_random_uuid(), t.*
-  FROM unnest(%(documents)s::uuid[], %(subjects)s::uuid[], %(objects)s::uuid[], %(chunks)s::uuid[],
-              %(starts)s::int4[], %(ends)s::int4[], %(types)s::text[], %(statuses)s::text[],
-              %(period_starts)s::text[], %(period_ends)s::text[], %(descriptions)s::text[]) AS t
+SELECT %(workspace)s, t.*
+  FROM unnest(%(ids)s::uuid[], %(documents)s::uuid[], %(subjects)s::uuid[], %(objects)s::uuid[],
+              %(chunks)s::uuid[], %(starts)s::int4[], %(ends)s::int4[], %(types)s::text[],
+              %(statuses)s::text[], %(period_starts)s::text[], %(period_ends)s::text[],
+              %(descriptions)s::text[]) AS t
 """
 
 # Entities of the same type whose key begins like a new one's: the few worth comparing. Keys sort by

@@ -13,6 +13,7 @@ from ingestion.models import (
     Chunk,
     ChunkExtraction,
     Claim,
+    ClaimRuling,
     Collection,
     CollectionGrant,
     Community,
@@ -137,6 +138,9 @@ def _make_history(document: Document, ada: Entity) -> None:
     HiddenName.objects.create(workspace=workspace, document=document, key="the light")
     RelationshipRuling.objects.create(
         **change, source_key="ada", target_key="olaf", field="created"
+    )
+    ClaimRuling.objects.create(
+        **change, document=document, key="ada", quote="q", words="w", field="deleted"
     )
 
 

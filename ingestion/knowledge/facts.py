@@ -1,0 +1,250 @@
+"""An entity's facts: filtered, counted, read in pages, and a first look at each kind."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    When,
+    Window,
+)
+from django.db.models.functions import RowNumber
+
+from ingestion.knowledge.spans import SourceSpan, span_of
+from ingestion.models import Entity, Evidence, Relationship
+from workspaces.models import Workspace
+
+EXTRACTIVE: Final = "extractive"
+"""``written_by`` of a description in the documents' own sentences."""
+MOST_EVIDENCE: Final = 100
+QUOTES: Final = 5
+"""Passages read for each fact in a list; the others are on the fact's own page."""
+STRONGEST_READ: Final = 60
+"""Facts in which an entity's closest neighbours are sought: two may link it in both directions."""
+_STRONGEST: Final = ("-weight", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A relationship seen from one of its ends, with its evidence.
+
+    ``description`` is a model's wording, if no passage states the relationship between the names;
+    without it and ``predicate`` they are only named together.
+    """
+
+    relationship: Relationship
+    other: Entity
+    is_outgoing: bool
+    predicate: str
+    sources: tuple[SourceSpan, ...]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactFilter:
+    """What to list of an entity's facts.
+
+    ``kind`` is a key of ``KINDS``, ``type`` the type of the entity at the other end. ``text`` is
+    sought in that entity's name, in descriptions and in what sentences say between the two.
+    """
+
+    kind: str = ""
+    text: str = ""
+    type: str = ""
+
+
+STATED: Final = "stated"
+TOGETHER: Final = "together"
+MADE: Final = "made"
+KINDS: Final = {
+    STATED: "Stated in a sentence",
+    TOGETHER: "Named together",
+    MADE: "Added by a person",
+}
+
+
+def fact_rows(
+    workspace: Workspace, entity: Entity, wanted: FactFilter = FactFilter()
+) -> QuerySet[Relationship]:
+    """The relationships of an entity, strongest first, with ``other_type``."""
+    rows = (
+        Relationship.objects.in_workspace(workspace)
+        .filter(Q(source=entity) | Q(target=entity))
+        .annotate(
+            other_type=Case(
+                When(source=entity.pk, then=F("target__type")), default=F("source__type")
+            )
+        )
+        .select_related("source", "target")
+        .order_by(*_STRONGEST)
+    )
+    if wanted.type:
+        rows = rows.filter(other_type=wanted.type)
+    if wanted.text:
+        rows = rows.filter(_saying(workspace, entity, wanted.text))
+    return _of_kind(workspace, rows, wanted.kind)
+
+
+def _saying(workspace: Workspace, entity: Entity, text: str) -> Q:
+    said = Evidence.objects.in_workspace(workspace).filter(
+        Q(predicate__icontains=text) | Q(description__icontains=text), relationship=OuterRef("pk")
+    )
+    return (
+        Q(source=entity, target__name__icontains=text)
+        | Q(target=entity, source__name__icontains=text)
+        | Q(description__icontains=text)
+        | Q(Exists(said))
+    )
+
+
+def _of_kind(
+    workspace: Workspace, rows: QuerySet[Relationship], kind: str
+) -> QuerySet[Relationship]:
+    evidence = Evidence.objects.in_workspace(workspace).filter(relationship=OuterRef("pk"))
+    stated = Exists(evidence.filter(kind=Evidence.Kind.STATED))
+    if kind == STATED:
+        return rows.filter(stated)
+    if kind == TOGETHER:
+        return rows.filter(~stated, evidence_count__gt=0)
+    return rows.filter(is_made=True) if kind == MADE else rows
+
+
+def facts_of(workspace: Workspace, entity: Entity, rows: Iterable[Relationship]) -> list[Fact]:
+    """The facts of these relationships, in their order, each with its best passages."""
+    links = list(rows)
+    evidence: dict[uuid.UUID, list[Evidence]] = {}
+    for row in _best_evidence(workspace, links) if links else ():
+        evidence.setdefault(row.relationship_id, []).append(row)
+    return [_fact(entity, link, evidence.get(link.pk, [])) for link in links]
+
+
+def _best_evidence(workspace: Workspace, links: Sequence[Relationship]) -> QuerySet[Evidence]:
+    """A few passages of each, because a single fact may rest on thousands."""
+    best = ("kind", "-strength", "chunk_id", "start")
+    place = Window(RowNumber(), partition_by=[F("relationship_id")], order_by=best)
+    return (
+        Evidence.objects.in_workspace(workspace)
+        .filter(relationship__in=[link.pk for link in links])
+        .annotate(place=place)
+        .filter(place__lte=QUOTES)
+        .select_related("chunk__document")
+        .order_by(*best)
+    )
+
+
+def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidence]) -> Fact:
+    is_outgoing = relationship.source_id == entity.pk
+    predicate = next((row.predicate for row in evidence if row.predicate), "")
+    wording = next((row.description for row in evidence if row.description), "")
+    return Fact(
+        relationship=relationship,
+        other=relationship.target if is_outgoing else relationship.source,
+        is_outgoing=is_outgoing,
+        predicate=predicate,
+        sources=tuple(span_of(row.chunk, row.start, row.end) for row in evidence),
+        description="" if predicate else _wording(relationship) or wording,
+    )
+
+
+def _wording(relationship: Relationship) -> str:
+    """What a person or a model wrote; the documents' own sentences are quoted anyway."""
+    return "" if relationship.written_by == EXTRACTIVE else relationship.description
+
+
+def evidence_of(*, workspace: Workspace, relationship: Relationship) -> list[SourceSpan]:
+    """Passages that state the relationship first, then those that only name the two together."""
+    rows = (
+        Evidence.objects.in_workspace(workspace)
+        .filter(relationship=relationship)
+        .select_related("chunk__document")
+        .order_by("kind", "-strength", "chunk_id", "start")[:MOST_EVIDENCE]
+    )
+    return [span_of(row.chunk, row.start, row.end) for row in rows]
+
+
+# --- a first look ---------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """Facts that lead to entities of one type. ``total`` counts those that are not shown too."""
+
+    type: str
+    total: int
+    facts: tuple[Fact, ...] = ()
+
+    @property
+    def more(self) -> int:
+        return self.total - len(self.facts)
+
+
+def fact_types(
+    workspace: Workspace, entity: Entity, wanted: FactFilter = FactFilter()
+) -> list[tuple[str, int]]:
+    """Types at the other end with their number of facts, most first."""
+    rows = fact_rows(workspace, entity, wanted).order_by()
+    return list(
+        rows.annotate(at_other_end=F("other_type"))
+        .values_list("at_other_end")
+        .annotate(number=Count("id"))
+        .order_by("-number", "at_other_end")
+    )
+
+
+def fact_groups(
+    workspace: Workspace, entity: Entity, types: Sequence[tuple[str, int]], most: int
+) -> list[FactGroup]:
+    """The ``most`` strongest facts, some of every type: the best of each, then the second best."""
+    place = Window(RowNumber(), partition_by=[F("other_type")], order_by=_STRONGEST)
+    ranked = fact_rows(workspace, entity).annotate(place=place).filter(place__lte=most)
+    found: dict[str, list[Fact]] = {}
+    rows = list(ranked.order_by("place", *_STRONGEST)[:most])
+    for row, fact in zip(rows, facts_of(workspace, entity, rows), strict=True):
+        found.setdefault(_annotated(row).other_type, []).append(fact)
+    return [FactGroup(name, total, tuple(found[name])) for name, total in types if name in found]
+
+
+def _annotated(row: Relationship) -> Any:
+    return row
+
+
+# --- neighbours -----------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An entity linked to another one by facts of this weight and number of passages together."""
+
+    entity: Entity
+    weight: float
+    evidence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The closest neighbours of an entity, and which of them are linked to each other."""
+
+    neighbours: tuple[Neighbour, ...]
+    between: tuple[tuple[uuid.UUID, uuid.UUID], ...]
+
+
+def neighbourhood(workspace: Workspace, entity: Entity, most: int) -> Neighbourhood:
+    """The ``most`` closest neighbours, closest first."""
+    found: dict[uuid.UUID, Neighbour] = {}
+    for row in fact_rows(workspace, entity)[:STRONGEST_READ]:
+        other = row.target if row.source_id == entity.pk else row.source
+        known = found.get(other.pk, Neighbour(other, 0, 0))
+        found[other.pk] = Neighbour(
+            other, known.weight + row.weight, known.evidence + row.evidence_count
+        )
+    closest = sorted(found.values(), key=lambda one: (-one.weight, one.entity.name))[:most]
+    ids = [one.entity.pk for one in closest]
+    links = Relationship.objects.in_workspace(workspace).filter(source__in=ids, target__in=ids)
+    pairs = {tuple(sorted(pair)) for pair in links.values_list("source_id", "target_id")}
+    return Neighbourhood(tuple(closest), tuple((one, other) for one, other in sorted(pairs)))
