@@ -82,7 +82,7 @@ def copy_documents(
 
     Without ``passages``, only the rows that lists show.
     """
-    tables = RECORD + PASSAGES if passages else RECORD
+    tables = (*RECORD, *PASSAGES) if passages else RECORD
     for first in range(0, len(documents), GROUP):
         group = list(documents[first : first + GROUP])
         values = {"documents": group}

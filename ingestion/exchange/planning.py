@@ -98,7 +98,7 @@ class _Planner:
         ids = [one.id for one in self._graph.entities]
         ids += [end for one in self._graph.facts for end in (one.source, one.target)]
         wanted = {found for found in map(_uuid, ids) if found}
-        here = {}
+        here: dict[str, _Holder] = {}
         rows = Entity.objects.in_workspace(self._workspace)
         for batch in batches(wanted, BATCH):
             found = rows.filter(pk__in=batch)

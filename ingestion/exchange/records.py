@@ -150,12 +150,11 @@ def _given(**values: Value) -> dict[str, Value]:
 # --- which ----------------------------------------------------------------------------------------
 def entities_in(workspace: Workspace, scope: Scope) -> QuerySet[Entity]:
     """Return the entities of the scope. Raises NotFoundError for an unknown document or topic."""
-    if scope.terms:
-        rows = Entity.objects.in_workspace(workspace)
-        if scope.type:
-            rows = rows.filter(type=scope.type)
+    rows: QuerySet[Entity] = Entity.objects.in_workspace(workspace)
     if not scope.terms or scope.text:
         rows = knowledge.entities(workspace=workspace, text=scope.text, type_name=scope.type)
+    elif scope.type:
+        rows = rows.filter(type=scope.type)
     if scope.document:
         _exists(Document, workspace, scope.document, "document")
         mentions = Mention.objects.in_workspace(workspace)

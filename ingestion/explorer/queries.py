@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 from uuid import UUID
@@ -99,7 +99,7 @@ def title_of(*, workspace: Workspace, scope: Scope) -> str:
     """Return the name of what the picture is of. Raises NotFoundError."""
     if scope.kind == "entity" and scope.id:
         return knowledge_queries.entity_get(workspace=workspace, entity_id=scope.id).name
-    if scope.kind == "document":
+    if scope.kind == "document" and scope.id:
         rows = Document.objects.in_workspace(workspace)
         return found(rows.filter(pk=scope.id).first(), "document").title
     if scope.kind == "topic" and scope.id:
@@ -206,7 +206,7 @@ def expanded(*, workspace: Workspace, entity_id: UUID, shown: Sequence[UUID]) ->
     fresh = [one for one in _once([n.node.id for n in near]) if one not in there][:room]
     among = _edges(workspace, [entity.pk], [*shown, *fresh])
     picture = added(workspace=workspace, ids=[entity.pk, *fresh], shown=shown, keep=[entity.pk])
-    return _with(picture, remaining=max(0, entity.degree - len(among)), focus=(entity.pk,))
+    return replace(picture, remaining=max(0, entity.degree - len(among)), focus=(entity.pk,))
 
 
 def connected(
@@ -223,7 +223,7 @@ def connected(
     steps = {frozenset(step) for path in paths for step in pairwise(path)}
     lines = [edge for edge in _edges(workspace, ids, ids) if frozenset((edge.a, edge.b)) in steps]
     edges = dict.fromkeys([*lines, *picture.edges])
-    return _with(picture, edges=tuple(edges), focus=(source, target), paths=paths)
+    return replace(picture, edges=tuple(edges), focus=(source, target), paths=paths)
 
 
 def added(
@@ -247,11 +247,6 @@ def added(
         edges_total=len(edges),
         focus=tuple(ids),
     )
-
-
-def _with(picture: Picture, **changes: object) -> Picture:
-    values = {name: getattr(picture, name) for name in Picture.__slots__}
-    return Picture(**(values | changes))  # type: ignore[arg-type]
 
 
 # --- nodes and edges ------------------------------------------------------------------------------

@@ -56,8 +56,11 @@ class Command(DataCommand):
                 change=change, graph=graph, choices=choices, name=path.name
             )
         if options["json"]:
-            answer = {"workspace": workspace.slug, "counts": plan.counts}
-            answer["event"] = str(event.pk) if event else None
+            answer = {
+                "workspace": workspace.slug,
+                "counts": plan.counts,
+                "event": str(event.pk) if event else None,
+            }
             self.stdout.write(json.dumps(answer))
             return
         self.stdout.write(f"{workspace.slug}: {presenters.summary_of(plan)}")

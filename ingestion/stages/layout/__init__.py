@@ -90,6 +90,6 @@ def _save(workspace_id: UUID, changed: Mapping[UUID, Placed]) -> None:
     if not changed:
         return
     rows = ((one, at.x, at.y, at.is_approximate) for one, at in changed.items())
-    columns = {"entity_id": "uuid", "x": "float8", "y": "float8", "is_approximate": "bool"}
+    columns: Columns = {"entity_id": "uuid", "x": "float8", "y": "float8", "is_approximate": "bool"}
     with temporary_rows("new_positions", columns, rows):
         run_sql(SAVE, {"workspace": workspace_id})

@@ -89,7 +89,7 @@ def _forced(
     """Lay out by ForceAtlas2 from ``start``, and centre the result with that mean distance."""
     if len(nodes) < 3:
         return _centred({one: start[one] for one in nodes}, spread)
-    net = networkx.Graph()
+    net: networkx.Graph[Any] = networkx.Graph()
     net.add_nodes_from(nodes)
     known = set(nodes)
     net.add_weighted_edges_from(

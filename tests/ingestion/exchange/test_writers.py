@@ -85,15 +85,18 @@ def _fact(draw: Callable[..., Any], number: int, source: str, target: str) -> Fa
     )
 
 
+Net = nx.Graph[str]
+
+
 def written(write: Callable[[BinaryIO, GraphSource], None], graph: Any) -> bytes:
     file = io.BytesIO()
     write(file, GraphSource("Harbour", lambda: graph[0], lambda: graph[1]))
     return file.getvalue()
 
 
-def expected(graph: Any, shown: Callable[[Any], Any]) -> nx.DiGraph:
+def expected(graph: Any, shown: Callable[[Any], Any]) -> Net:
     """The graph as networkx would hold it, with lists and texts as a format shows them."""
-    made = nx.DiGraph()
+    made: Net = nx.DiGraph()
     for one in graph[0]:
         made.add_node(one.id, **{k: shown(v) for k, v in one.attributes.items()})
     for one in graph[1]:
@@ -106,12 +109,12 @@ def in_xml(value: Any) -> Any:
     return xml_text(value) if isinstance(value, str | list) else value
 
 
-def contents(graph: nx.DiGraph) -> tuple[dict[str, Any], list[Any]]:
+def contents(graph: Net) -> tuple[dict[str, Any], list[Any]]:
     edges = sorted((a, b, sorted(data.items())) for a, b, data in graph.edges(data=True))
     return {one: dict(data) for one, data in graph.nodes(data=True)}, edges
 
 
-def not_empty(graph: nx.DiGraph) -> nx.DiGraph:
+def not_empty(graph: Net) -> Net:
     """Without values of which XML keeps nothing, such as a list of one empty name."""
     for _, data in [*graph.nodes(data=True), *((0, d) for *_, d in graph.edges(data=True))]:
         for name in [name for name, value in data.items() if value == ""]:

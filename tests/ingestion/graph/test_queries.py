@@ -109,9 +109,9 @@ def test_the_shortest_paths_leave_out_a_stronger_detour(world: World):
             ends = world.people[source], world.people[target]
             rows.make_relationship(*ends, first, uuid4().hex)
     with access.in_workspace(world.workspace.pk):
-        ends = world.id("Ada"), world.id("Cy")
-        shortest = queries.paths_between(world.workspace, *ends, order=PathOrder.SHORTEST)
-        best = queries.paths_between(world.workspace, *ends)
+        ids = world.id("Ada"), world.id("Cy")
+        shortest = queries.paths_between(world.workspace, *ids, order=PathOrder.SHORTEST)
+        best = queries.paths_between(world.workspace, *ids)
 
     assert [len(path.edges) for path in shortest.paths] == [1]
     assert [len(path.edges) for path in best.paths] == [2, 1]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def document(workspace: Workspace) -> Document:
     return rows.make_document(workspace, "Keepers", TEXT, names=NAMES)
 
 
-def names(workspace: Workspace, **filters: str) -> list[str]:
+def names(workspace: Workspace, **filters: Any) -> list[str]:
     with access.in_workspace(workspace.pk):
         return [row.name for row in knowledge_queries.entities(workspace=workspace, **filters)]
 

@@ -37,8 +37,8 @@ def filled(triples: Triples) -> MemoryGraphStore:
     return store
 
 
-def as_networkx(triples: Triples) -> nx.Graph:
-    graph = nx.Graph()
+def as_networkx(triples: Triples) -> nx.Graph[UUID]:
+    graph: nx.Graph[UUID] = nx.Graph()
     graph.add_nodes_from(one.id for one in NODES)
     graph.add_edges_from((e.source, e.target) for e in edges_of(triples) if e.source != e.target)
     return graph

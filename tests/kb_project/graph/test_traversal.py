@@ -101,7 +101,7 @@ def test_best_chains_are_the_strongest_simple_paths_of_networkx(
 ):
     edges = as_edges(triples)
     source, target = UUID(int=0), UUID(int=1)
-    graph = nx.Graph()
+    graph: nx.Graph[UUID] = nx.Graph()
     for one in sorted(edges, key=traversal.strongest_first):
         if one.source != one.target and not graph.has_edge(one.source, one.target):
             graph.add_edge(one.source, one.target, edge=one)

@@ -61,8 +61,8 @@ def world() -> World:
             ("沈立群", "在", "杭州"),
         )
     ):
-        ends = (rows.make_entity(cast.workspace, name) for name in (source, target))
-        rows.make_relationship(*ends, chunks[place], verb)
+        one, other = (rows.make_entity(cast.workspace, name) for name in (source, target))
+        rows.make_relationship(one, other, chunks[place], verb)
     rows.make_snapshot(cast.workspace)
     return World(cast, document)
 
