@@ -5,7 +5,12 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion.audit import api as audit
-from ingestion.curation import api as curation, facts_api as facts, history_api as history
+from ingestion.curation import (
+    api as curation,
+    facts_api as facts,
+    history_api as history,
+    relationships_api as relationships,
+)
 from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
@@ -117,10 +122,10 @@ urlpatterns = [
     path("entities/", include(entities)),
     path("graph/", include(parts_of_graph)),
     path("claims/", graph.ClaimListApi.as_view(), name="claim_list"),
-    path("relationships/", curation.RelationshipListApi.as_view(), name="relationship_list"),
+    path("relationships/", relationships.RelationshipListApi.as_view(), name="relationship_list"),
     path(
         "relationships/<uuid:relationship_id>/",
-        curation.RelationshipApi.as_view(),
+        relationships.RelationshipApi.as_view(),
         name="relationship",
     ),
     path("claims/<uuid:claim_id>/", facts.ClaimApi.as_view(), name="claim"),

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 APPS = ("kb_project", "workspaces", "ingestion", "retrieval")
 LONGEST_MODULE = 400
 # One subject each, no plainer in two modules: all settings; what trusts nothing a reader replies.
-LONGER = {"kb_project/settings.py": 440, "ingestion/parsers/sandbox.py": 420}
+LONGER = {"kb_project/settings.py": 440, "ingestion/parsers/sandbox.py": 430}
 # Per thousand lines of Python.
 MOST_SUPPRESSIONS = 0.5
 SUPPRESSION = re.compile(r"#\s*(noqa|type:\s*ignore)(?P<rest>[^#]*)(?P<more>#.*)?")

@@ -23,7 +23,8 @@ from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution.decisions import Recorder, load_resolution
+from ingestion.resolution.decisions import load_resolution
+from ingestion.resolution.recorder import Recorder
 from workspaces.models import Workspace
 
 Field = EntityRuling.Field

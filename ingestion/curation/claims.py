@@ -21,7 +21,7 @@ from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Claim, ClaimRuling, EventKind, HistoryEvent, SubjectKind
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution.decisions import Recorder
+from ingestion.resolution.recorder import Recorder
 from ingestion.stages.resolve.claims import identity_of
 from workspaces.models import Workspace
 

@@ -12,7 +12,7 @@ from ingestion.curation.validation import invalid
 from ingestion.history.recording import REASON_LENGTH, ChangeContext
 from ingestion.models import Document, Entity, ResolutionDecision, Verdict
 from ingestion.pipeline import runner
-from ingestion.resolution.decisions import Recorder
+from ingestion.resolution.recorder import Recorder
 from ingestion.stages.resolve.applying import record_decisions
 from workspaces import access
 from workspaces.models import User, Workspace

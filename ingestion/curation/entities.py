@@ -28,9 +28,10 @@ from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, EntityRuling, EventKind, HistoryEvent, Verdict
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution.decisions import Recorder, between, load_resolution
+from ingestion.resolution.decisions import between, load_resolution
 from ingestion.resolution.keys import Ref, entity_id, pair_of
 from ingestion.resolution.overrides import NameResolution
+from ingestion.resolution.recorder import Recorder
 from workspaces.models import Workspace
 
 Field = EntityRuling.Field

@@ -32,9 +32,10 @@ from ingestion.models import (
     Verdict,
 )
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution.decisions import Recorder, distinct_decisions, load_resolution
+from ingestion.resolution.decisions import distinct_decisions, load_resolution
 from ingestion.resolution.keys import Ref
 from ingestion.resolution.overrides import NameResolution
+from ingestion.resolution.recorder import Recorder
 from workspaces.models import Workspace
 
 MOST: Final = 50

@@ -34,8 +34,8 @@ from ingestion.models import (
     SubjectKind,
 )
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution.decisions import Recorder
 from ingestion.resolution.keys import link_id
+from ingestion.resolution.recorder import Recorder
 from kb_project.errors import ConflictError
 from workspaces.models import Workspace
 

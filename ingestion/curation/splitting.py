@@ -43,8 +43,9 @@ from ingestion.models import (
     MentionPosition,
 )
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution.decisions import Recorder, load_resolution
+from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.keys import entity_id, key_of_name
+from ingestion.resolution.recorder import Recorder
 from kb_project.errors import ConflictError
 from workspaces.models import Workspace
 

@@ -39,11 +39,12 @@ from ingestion.models import (
 )
 from ingestion.parsers import wire
 from ingestion.parsers.document import one_line
-from ingestion.parsers.graph_files import KEPT, GraphFile
+from ingestion.parsers.graph_rows import KEPT, GraphFile
 from ingestion.parsers.sandbox import default_sandbox
 from ingestion.pipeline import recovery, runner
-from ingestion.resolution.decisions import Recorder, load_resolution
+from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.keys import Ref, entity_id, link_id
+from ingestion.resolution.recorder import Recorder
 from kb_project.database.outages import through_outages
 from kb_project.errors import ConflictError, InputError, KBError, ParseError, Problem, found
 from kb_project.jobs import workers

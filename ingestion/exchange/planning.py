@@ -32,7 +32,7 @@ from ingestion.exchange.plans import (
 )
 from ingestion.exchange.records import batches
 from ingestion.models import Entity, Relationship
-from ingestion.parsers.graph_files import EntityRow, FactRow, GraphFile
+from ingestion.parsers.graph_rows import EntityRow, FactRow, GraphFile
 from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.keys import Ref, entity_id, key_of_name, link_id
 from ingestion.resolution.overrides import NameResolution

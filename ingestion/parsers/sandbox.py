@@ -30,9 +30,9 @@ from typing import Final, Self, TypeVar
 
 from django.conf import settings
 
-from ingestion.parsers import graph_files, refusals, wire
+from ingestion.parsers import graph_rows, refusals, wire
 from ingestion.parsers.document import MIB, Limits, ParsedDocument
-from ingestion.parsers.graph_files import GraphFile
+from ingestion.parsers.graph_rows import GraphFile
 from ingestion.parsers.open_file import OpenFile
 from ingestion.parsers.wire import Request
 from kb_project.confinement.layers import Layers
@@ -135,7 +135,7 @@ class ParserSandbox:
 
     def read_graph(self, path: Path, *, name: str) -> GraphFile:
         """``graph_files.read_graph`` in the sandbox. Raises ParseError."""
-        request = Request("graph", name, graph_files.LIMITS)
+        request = Request("graph", name, graph_rows.LIMITS)
         return self._ask(request, path, wire.GRAPH, wire.graph_from_bytes)
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument, is_clean, one_line
-from ingestion.parsers.graph_files import EntityRow, FactRow, GraphFile
+from ingestion.parsers.graph_rows import EntityRow, FactRow, GraphFile
 from kb_project.errors import ParseError
 from kb_project.text.regions import Region, as_json, from_json
 

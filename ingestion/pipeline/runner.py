@@ -2,8 +2,7 @@
 
 Two lanes work on documents: the main lane parses, chunks, situates, extracts and resolves; the
 embedding lane makes the vectors, which is slow on a small machine and must not hold anything up.
-Documents go through a lane in groups: a stage is run once for all of them. Workspace stages run
-once per burst of changes.
+A stage runs once for a group of documents, and a workspace stage once per burst of changes.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from ingestion.models import Entity, EntityPosition, IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.layout.arranging import Graph, Placed, arranged
 from kb_project.ports import Ports
-from kb_project.sql import bulk_plans, run_sql, temporary_rows
+from kb_project.sql import Columns, bulk_plans, run_sql, temporary_rows
 from workspaces import access
 
 LINKS: Final[LiteralString] = """

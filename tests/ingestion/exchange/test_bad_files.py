@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from ingestion.parsers import graph_files
+from ingestion.parsers import graph_rows
 from kb_project.errors import InputError
 from tests import rows
 from tests.ingestion.exchange.files import contents, imported, read
@@ -66,7 +66,7 @@ def test_an_archive_without_tables_or_with_a_bomb_is_refused():
 
 
 def test_too_many_rows_are_refused_unread():
-    table = "name\n" + "Ada\n" * (graph_files.MOST_ROWS + 1)
+    table = "name\n" + "Ada\n" * (graph_rows.MOST_ROWS + 1)
 
     with pytest.raises(InputError, match="more than 100,000"):
         read(table)
