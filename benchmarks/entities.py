@@ -29,7 +29,7 @@ AROUND: Final = 60
 
 def sampled(workspace: Workspace, count: int, seed: int) -> list[Entity]:
     rows = list(knowledge_queries.entities(workspace=workspace).order_by("key", "sense"))
-    return random.Random(seed).sample(rows, min(count, len(rows)))  # noqa: S311  no secret
+    return random.Random(seed).sample(rows, min(count, len(rows)))
 
 
 def described(workspace: Workspace, entities: Sequence[Entity]) -> Iterator[str]:

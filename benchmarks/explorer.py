@@ -75,7 +75,7 @@ WHERE workspace_id = %(workspace)s AND source_id = %(id)s ORDER BY weight DESC L
 
 def fill(workspace: Workspace, count: int) -> list[Entity]:
     """Make a graph in which a few entities have very many neighbours, as real ones do."""
-    chance = random.Random(7)  # noqa: S311 - no secret
+    chance = random.Random(7)
     entities = [
         Entity(
             workspace=workspace,

@@ -72,7 +72,7 @@ def main() -> None:
     texts = [text for paper in given if (text := tally.read(paper))]
     print(f"documents of the sets: {tally.told()}", flush=True)
     made = Tally()
-    for paper in papers_made(texts, options.more, random.Random(options.seed)):  # noqa: S311  titles
+    for paper in papers_made(texts, options.more, random.Random(options.seed)):
         made.read(paper)
     print(f"made of their sentences: {made.told()}")
     for fault in (*tally.faults, *made.faults):

@@ -89,13 +89,13 @@ def use(folder: Path, port: int) -> None:
         "RATE_ANONYMOUS": "1000000",
     }
     django.setup()
-    from kb_project.commands import ensure_migrated  # noqa: PLC0415
+    from kb_project.commands import ensure_migrated
 
     ensure_migrated(lambda _: None)
 
 
 def clean(folder: Path) -> None:
-    from kb_project.database import embedded  # noqa: PLC0415
+    from kb_project.database import embedded
 
     embedded.delete(folder / "postgres")
 
@@ -115,10 +115,10 @@ def times(page: str, each: int) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 def add_people(emails: list[str]) -> None:
     """Add accounts with one password: making a hash for each would take minutes."""
-    from allauth.account.models import EmailAddress  # noqa: PLC0415
+    from allauth.account.models import EmailAddress
 
-    from workspaces.models import User  # noqa: PLC0415
-    from workspaces.people.services import person_add  # noqa: PLC0415
+    from workspaces.models import User
+    from workspaces.people.services import person_add
 
     first = person_add(email=emails[0], password=secrets.token_urlsafe(12))
     people = [User(email=email, password=first.password) for email in emails[1:]]
@@ -137,7 +137,7 @@ def networks() -> Iterator[str]:
 
 
 def seconds(page: str, email: str, network: str) -> tuple[float, float]:
-    from django.test import Client  # noqa: PLC0415
+    from django.test import Client
 
     password = secrets.token_urlsafe(12)
     form = {

@@ -253,7 +253,7 @@ def main() -> None:
     torch.manual_seed(1)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     reader = Reader(options.model, device)
-    reader.train(lessons(options.selqa), options.epochs, random.Random(1))  # noqa: S311  no secret
+    reader.train(lessons(options.selqa), options.epochs, random.Random(1))
     if options.out:
         reader.model.save_pretrained(options.out)
         reader.tokenizer.save_pretrained(options.out)

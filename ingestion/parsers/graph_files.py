@@ -11,6 +11,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from lxml import etree
@@ -68,14 +69,9 @@ def read_graph(file: OpenFile, name: str, limits: Limits = LIMITS) -> GraphFile:
 
 # --- GraphML --------------------------------------------------------------------------------------
 def _graphml(file: OpenFile, name: str) -> GraphFile:
-    entities: list[EntityRow] = []
-    facts: list[FactRow] = []
     try:
         with file.open() as stream:
-            for row in _graphml_rows(stream, name):
-                (entities if isinstance(row, EntityRow) else facts).append(row)  # type: ignore[arg-type]  # by kind
-                if len(entities) + len(facts) > MOST_ROWS:
-                    raise too_many(name)
+            return bounded(_graphml_rows(stream, name), GRAPHML, name)
     except etree.XMLSyntaxError as error:
         where = f" at line {error.lineno}" if error.lineno else ""
         raise refuse(
@@ -83,7 +79,6 @@ def _graphml(file: OpenFile, name: str) -> GraphFile:
             f"{named(name)} is not well-formed XML{where}.",
             "Export it again from the program that made it.",
         ) from error
-    return bounded(entities, facts, GRAPHML, name)
 
 
 def _graphml_rows(stream: Any, name: str) -> Iterator[EntityRow | FactRow]:
@@ -177,7 +172,7 @@ def _node_link(data: bytes, name: str) -> GraphFile:
         for row, edge in enumerate(edges, 1)
         if isinstance(edge, dict)
     )
-    return bounded(entities, facts, NODE_LINK, name)
+    return bounded(chain(entities, facts), NODE_LINK, name)
 
 
 def _lists_of(loaded: Any, name: str) -> tuple[list[Any], list[Any]]:
@@ -235,7 +230,7 @@ def _of_tables(tables: Iterable[Table], name: str) -> GraphFile:
                 f"{named(name)} has neither a column “name” nor the columns “source” and “target”.",
                 "Name its columns in the first row.",
             )
-    return bounded(entities, facts, CSV, name)
+    return bounded(chain(entities, facts), CSV, name)
 
 
 def _has(columns: Sequence[str], field: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import islice
 from typing import Any, Final
 
 from ingestion.parsers.document import MIB, Limits, clean, one_line
@@ -159,19 +159,20 @@ def _several(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
-def bounded(
-    entities: Iterable[EntityRow], facts: Iterable[FactRow], format: str, name: str
-) -> GraphFile:
-    read: tuple[list[EntityRow], list[FactRow]] = ([], [])
-    for row in chain(entities, facts):
-        (read[0] if isinstance(row, EntityRow) else read[1]).append(row)  # type: ignore[arg-type]  # by kind
-        if len(read[0]) + len(read[1]) > MOST_ROWS:
-            raise too_many(name)
-    if not read[0] and not read[1]:
+def bounded(rows: Iterable[EntityRow | FactRow], format: str, name: str) -> GraphFile:
+    """Collect the rows of a file. Raises ParseError if there are none, or too many."""
+    read = list(islice(rows, MOST_ROWS + 1))
+    if len(read) > MOST_ROWS:
+        raise too_many(name)
+    if not read:
         raise refuse(
             "no_rows", f"{named(name)} contains no entity and no fact.", "Choose another file."
         )
-    return GraphFile(format, tuple(read[0]), tuple(read[1]))
+    return GraphFile(
+        format,
+        tuple(row for row in read if isinstance(row, EntityRow)),
+        tuple(row for row in read if isinstance(row, FactRow)),
+    )
 
 
 def too_many(name: str) -> ParseError:

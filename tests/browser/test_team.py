@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -49,9 +49,9 @@ class Person:
         path = urlsplit(self.page.url).path
         self.problems.extend(f"{path}: {problem}" for problem in findings(self.page))
 
-    def press(self, role: str, name: str | re.Pattern[str]) -> None:
+    def press(self, role: Literal["button", "link"], name: str | re.Pattern[str]) -> None:
         """Press what is seen under this name, and look at the page that it leads to."""
-        press(self.page, self.page.get_by_role(role, name=name).first)  # type: ignore[arg-type]
+        press(self.page, self.page.get_by_role(role, name=name).first)
 
     def write(self, label: str, text: str) -> None:
         reach(self.page, self.page.get_by_label(label, exact=True))

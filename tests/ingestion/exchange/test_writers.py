@@ -8,7 +8,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import networkx as nx
 import pytest
@@ -85,7 +85,7 @@ def _fact(draw: Callable[..., Any], number: int, source: str, target: str) -> Fa
     )
 
 
-Net = nx.Graph[str]
+Net: TypeAlias = "nx.Graph[str]"
 
 
 def written(write: Callable[[BinaryIO, GraphSource], None], graph: Any) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -52,11 +53,11 @@ class Net:
             rows_of = Entity.objects.in_workspace(self.workspace)
             rows_of.filter(pk=entity.pk).update(degree=degree)
 
-    def open(self, limit: int = queries.USUAL, **scope: object) -> Picture:
+    def open(self, limit: int = queries.USUAL, **scope: Any) -> Picture:
         with access.in_workspace(self.workspace.pk):
             return queries.opening(
                 workspace=self.workspace,
-                scope=Scope(**scope),  # type: ignore[arg-type]
+                scope=Scope(**scope),
                 limit=limit,
             )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -51,8 +53,8 @@ def world() -> World:
     return World(workspace, document, people)
 
 
-def names(nodes: object) -> list[str]:
-    return [node.name for node in nodes]  # type: ignore[attr-defined]
+def names(nodes: Iterable[Any]) -> list[str]:
+    return [node.name for node in nodes]
 
 
 def test_neighbours_are_an_entity_with_its_relationships_and_what_they_say(world: World):

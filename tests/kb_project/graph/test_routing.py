@@ -12,7 +12,7 @@ from ingestion.models import Entity, GraphTombstone, Relationship
 from kb_project.errors import UnavailableError
 from kb_project.graph import routing
 from kb_project.graph.age_store import AgeGraphStore
-from kb_project.graph.ports import GraphEdge, GraphNode
+from kb_project.graph.ports import GraphEdge, GraphNode, Neighbour
 from kb_project.graph.routing import ANSWERED_BY, RoutedGraphReader, Store
 from kb_project.graph.table_store import TableGraphStore
 from kb_project.sql import run_sql
@@ -111,15 +111,17 @@ def test_a_postgres_without_age_answers_from_the_tables(world: World):
 class Slow(TableGraphStore):
     """A store whose statements take a second, as on a graph that is far too large."""
 
-    def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[object]:  # type: ignore[override]
-        return run_sql("SELECT pg_sleep(1)")  # type: ignore[return-value]
+    def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
+        run_sql("SELECT pg_sleep(1)")
+        return []
 
 
 class Broken(TableGraphStore):
     """A projection as pg_restore leaves it: every statement on it is an error."""
 
     def edges_around(self, workspace_id: UUID, ids: Collection[UUID]) -> list[GraphEdge]:
-        return run_sql("SELECT ag_catalog.no_such_graph()")  # type: ignore[return-value]
+        run_sql("SELECT ag_catalog.no_such_graph()")
+        return []
 
 
 def test_a_projection_that_cannot_be_read_is_passed_over(

@@ -24,7 +24,14 @@ def served() -> Iterator[int]:
     """Yield the port that the application is served on."""
     application = InOneThread()
     config = uvicorn.Config(
-        application, port=0, http=BoundedProtocol, ws="none", lifespan="off", log_level="critical"
+        application,
+        port=0,
+        # Not uvloop: once it has run here, what a confined process forks aborts.
+        loop="asyncio",
+        http=BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="critical",
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
