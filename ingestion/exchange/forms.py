@@ -26,6 +26,7 @@ def scope_of(query: QueryDict) -> Scope:
         entities=ids,
         type=query.get("type", "")[:LONGEST].replace("\0", "").strip(),
         text=query.get("q", "")[:LONGEST].replace("\0", "").strip(),
+        certainty=query.get("certainty", ""),
         terms=query.get("terms") != "no",
     )
 

@@ -60,6 +60,7 @@ class Scope:
     entities: tuple[uuid.UUID, ...] = ()
     type: str = ""
     text: str = ""
+    certainty: str = ""
     terms: bool = True
 
     @property
@@ -75,6 +76,7 @@ class Scope:
             "entities": len(self.entities),
             "type": self.type,
             "text": self.text,
+            "certainty": self.certainty,
         }
         return {name: value for name, value in given.items() if value}
 
@@ -152,7 +154,12 @@ def entities_in(workspace: Workspace, scope: Scope) -> QuerySet[Entity]:
     """Return the entities of the scope. Raises NotFoundError for an unknown document or topic."""
     rows: QuerySet[Entity] = Entity.objects.in_workspace(workspace)
     if not scope.terms or scope.text:
-        rows = knowledge.entities(workspace=workspace, text=scope.text, type_name=scope.type)
+        rows = knowledge.entities(
+            workspace=workspace,
+            text=scope.text,
+            type_name=scope.type,
+            certainty=scope.certainty,
+        )
     elif scope.type:
         rows = rows.filter(type=scope.type)
     if scope.document:
