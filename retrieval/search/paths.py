@@ -42,6 +42,10 @@ CONSIDERED: Final = 10
 """Paths looked at, some of which may rest on documents outside the scope."""
 NAMESAKES: Final = 3
 """Entities tried for a name that several have."""
+QUOTES: Final = 20
+"""Sentences looked at for each step, the strongest first."""
+READABLE: Final = 300
+"""Characters of a quote: a longer one is a row of a table."""
 LONGER: Final = 1
 """Steps by which a path shown may exceed the shortest one."""
 
@@ -177,7 +181,7 @@ def _paths(query: Query, reader: GraphReader, source: UUID, target: UUID) -> lis
 def _supported(query: Query, paths: Sequence[GraphPath]) -> tuple[tuple[Step, ...], ...]:
     """Return the first paths of which each step has a quote in scope, or was made by a person."""
     edges = {edge.id: edge for path in paths for edge in path.edges}
-    spans = graph_queries.evidence_spans(query.workspace_id, edges, 1, query.documents)
+    spans = graph_queries.evidence_spans(query.workspace_id, edges, QUOTES, query.documents)
     views = graph_queries.path_views(query.workspace_id, paths)
     is_open = query.documents is None
     shown: list[tuple[Step, ...]] = []
@@ -194,11 +198,23 @@ def _steps(
 ) -> Iterator[Step]:
     for (before, after), edge in zip(pairwise(path.nodes), path.edges, strict=True):
         said = (edge.id, before.name, after.name, edge.predicate, edge.description)
-        span = next(iter(spans.get(edge.id, ())), None)
+        span = _readable(spans.get(edge.id, ()), before.name, after.name)
         if span is None:
             yield Step(*said)
         else:
             yield Step(*said, span.chunk_id, span.start, span.end, span.text)
+
+
+def _readable(spans: Sequence[SourceSpan], *names: str) -> SourceSpan | None:
+    """Return the quote that says it best to a stranger: short, and with both names in full."""
+    return min(
+        spans,
+        key=lambda span: (
+            len(span.text) > READABLE,
+            sum(name not in span.text for name in names),
+        ),
+        default=None,
+    )
 
 
 # --- what the answer rests on ---------------------------------------------------------------------
