@@ -410,6 +410,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AnswerState": "retrieval.models.AnswerState",
         "DocumentState": "ingestion.models.DocumentState",
+        "ImportState": "ingestion.models.ImportState",
         "RunProgress": "retrieval.models.RunProgress",
         "RunKind": "retrieval.models.RunKind",
         "RerankerKind": "workspaces.models.RerankerKind",

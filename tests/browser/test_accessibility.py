@@ -50,7 +50,7 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
     found["document"] = follow(page, ".doc-row__title", "Incident report")
     found["page of a document"] = f"{found['document']}?view=page"
     page.goto(found["entities"])
-    found["entity"] = follow(page, ".tile__link")
+    found["entity"] = follow(page, ".doc-row__title")
     page.goto(found["topics"])
     found["topic"] = follow(page, ".tree a")
     found |= life_pages(page, home) | collection_pages(page, home)

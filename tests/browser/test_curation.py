@@ -111,7 +111,7 @@ def test_a_merge_is_undone_from_the_toast_and_from_the_history(page: Page, home:
 def test_a_name_that_documents_use_is_split_off(page: Page, home: str):
     """Two of the sample's people are made one; then they are told apart by how they are named."""
     page.goto(f"{home}entities/?type=person")
-    names = page.locator(".tile__title").all_inner_texts()[:2]
+    names = page.locator(".doc-row__title").all_inner_texts()[:2]
     page.get_by_role("link", name=names[0], exact=True).first.click()
     merge_with(page, names[1])
 
@@ -138,7 +138,7 @@ def test_the_pages_can_be_used_by_everybody(context_of, product: Product, theme,
     page = context_of(color_scheme=theme, viewport={"width": width, "height": 820}).new_page()
     home = workspace_of(page, product)
     page.goto(f"{home}entities/")
-    others = page.locator(".tile__link").evaluate_all("all => all.map(a => a.href)")[:2]
+    others = page.locator(".doc-row__title").evaluate_all("all => all.map(a => a.href)")[:2]
     entity, other = others[0], others[1].rstrip("/").rpartition("/")[2]
     problems = []
 

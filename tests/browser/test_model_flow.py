@@ -120,7 +120,7 @@ def open_document(page: Page, home: str, title: str) -> None:
 
 def open_entity(page: Page, home: str, name: str) -> None:
     page.goto(f"{home}entities/?q={name.replace(' ', '+')}")
-    page.locator(".tile__link", has_text=name).first.click()
+    page.locator(".doc-row__title", has_text=name).first.click()
     expect(page.locator("h1")).to_contain_text(name)
 
 

@@ -19,6 +19,8 @@ from tests.browser.test_curation_keyboard import press, reach
 
 PATIENCE: Final = 60_000
 READING: Final = 120_000
+ADDRESSES: Final = "all => all.map(a => new URL(a.getAttribute('href'), location).href)"
+"""Of links, those in drawings too, whose href is no text."""
 PASSWORD: Final = "correct horse battery staple"
 SECRET: Final = "Dora Quist"
 SHARED: Final = "Ardmore Instruments"
@@ -248,7 +250,7 @@ def reads_and_is_offered_nothing_else(reader: Person, home: str, entity: str) ->
     pages = [address for link in menu.all() if (address := link.evaluate("link => link.href"))]
     for address in [*pages, entity]:
         reader.go(address)
-        links |= set(reader.page.locator("a[href]").evaluate_all("all => all.map(a => a.href)"))
+        links |= set(reader.page.locator("a[href]").evaluate_all(ADDRESSES))
         sent = "all => all.filter(f => f.method === 'post').map(f => f.action)"
         forms |= set(reader.page.locator("form").evaluate_all(sent))
     expect(reader.page.get_by_role("heading", name=RENAMED, level=1)).to_be_visible()

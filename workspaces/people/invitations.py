@@ -17,7 +17,7 @@ from allauth.account.models import EmailAddress
 from django.contrib.sessions.backends.base import SessionBase
 
 from kb_project.errors import ConflictError, ForbiddenError, KBError, NotFoundError
-from workspaces import access
+from workspaces import access, editions
 from workspaces.audit import services as audit
 from workspaces.audit.services import Target
 from workspaces.models import (
@@ -139,6 +139,7 @@ def invitation_accept(*, invitation: Invitation, user: User) -> Workspace:
             target=target_of(now),
             after={"role": role.value},
         )
+        editions.request_sync(workspace.pk, audiences_changed=True)
     return workspace
 
 

@@ -42,7 +42,6 @@ def changing(workspace: Workspace) -> Iterator[None]:
     with access.in_workspace(workspace.pk):
         run_sql(sql.LOCK, {"name": f"members of {workspace.pk}"})
         yield
-        editions.request_sync(workspace.pk, audiences_changed=True)
 
 
 def role_set(
@@ -72,6 +71,7 @@ def role_set(
             before={"role": before},
             after={"role": role.value},
         )
+        editions.request_sync(workspace.pk, audiences_changed=True)
     logger.info("role changed workspace=%s user=%s role=%s", workspace.pk, member.user_id, role)
     return member
 
@@ -98,6 +98,7 @@ def member_remove(*, workspace: Workspace, user: User | None, member_id: uuid.UU
         _revoke(workspace, Q(created_by=member.user_id) | known)
         action = AuditAction.MEMBER_LEFT if leaves else AuditAction.MEMBER_REMOVED
         audit.record(action, workspace=workspace, user=user, target=target, before={"role": role})
+        editions.request_sync(workspace.pk, audiences_changed=True)
     logger.info("member removed workspace=%s user=%s", workspace.pk, member.user_id)
     return member
 

@@ -23,8 +23,10 @@ from ingestion.models import (
     Document,
     DocumentVersion,
     Entity,
+    EntityPosition,
     EntityRuling,
     Fragment,
+    GraphImport,
     GraphTombstone,
     HiddenName,
     HistoryEvent,
@@ -116,6 +118,7 @@ def _make_statements(document: Document, chunk: Chunk, ada: Entity, olaf: Entity
     place = {"chunk": chunk, "document": document, "start": 0, "end": 36}
     workspace = document.workspace
     Fragment.objects.create(workspace=workspace, entity=ada, text="Keeps the light.", **place)
+    EntityPosition.objects.create(workspace=workspace, entity=ada, x=0, y=1)
     Claim.objects.create(
         workspace=workspace, subject=ada, object=olaf, type="keeping", status="true",
         description="Ada keeps the light.", **place,
@@ -131,6 +134,9 @@ def _make_history(document: Document, ada: Entity) -> None:
     event = HistoryEvent.objects.create(workspace=workspace, sequence=1, kind="entity_split")
     HistorySubject.objects.create(
         workspace=workspace, event=event, subject_id=ada.pk, kind="entity", sequence=1
+    )
+    GraphImport.objects.create(
+        workspace=workspace, name="ada.csv", format="csv", payload=b"", event=event
     )
     change = {"workspace": workspace, "event": event, "sequence": 1}
     MentionPlacement.objects.create(**change, key=ada.key, document=document, target_key="ada")

@@ -79,6 +79,17 @@ def operations(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_every_operation_is_described(schema: dict[str, Any]):
     assert set(operations(schema)) == {
+        "claim",
+        "claim_delete",
+        "claim_edit",
+        "claim_list",
+        "entity_claims",
+        "entity_facts",
+        "graph_neighbours",
+        "graph_paths",
+        "graph_subgraph",
+        "graph_view",
+        "relationship_list",
         "workspace_list",
         "workspace_create",
         "workspace",
@@ -264,21 +275,23 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
     writing |= {f"set_question_{verb}" for verb in ("add", "change", "delete", "keep")}
     writing |= {f"entity_{verb}" for verb in ("create", "edit", "delete", "merge", "differ")}
-    writing |= {"entity_split", "entity_move", "history_undo"}
+    writing |= {"entity_split", "entity_move", "history_undo", "export"}
     writing |= {f"relationship_{verb}" for verb in ("create", "edit", "delete")}
     writing |= {f"suggestion_{verb}" for verb in ("accept", "reject", "skip", "accept_above")}
     # A token may not do what its person may.
-    writing |= {"token_list", "token_create", "token_revoke"}
+    writing |= {f"token_{verb}" for verb in ("list", "create", "revoke")}
     writing |= {"evaluation_run_estimate", "set_questions_decide", "set_questions_make"}
     writing |= {"member_edit", "member_remove", "ownership_transfer", "question_set_export"}
     writing |= {f"invitation_{verb}" for verb in ("list", "create", "renew", "revoke")}
     writing |= {f"invitation_{verb}" for verb in ("open", "accept", "decline")}
     writing |= {f"workspace_{verb}" for verb in ("edit", "delete", "restore")}
     writing |= {"group", "groups", "group_create", "group_change", "group_delete"}
-    writing |= {"collection_access", "collection_restrict", "grant_give", "grant_take"}
-    writing |= {"audit_list", "member_leave", "graph_export", "graph_import"}
+    writing |= {"collection_access", "collection_restrict", "grant_give", "grant_take"} | {
+        *("audit_list", "member_leave", "graph_export", "graph_import")
+    }
     writing |= {f"graph_import_{verb}" for verb in ("list", "create", "confirm", "discard")}
-    writing |= {"profile_edit", "export", "export_list", "export_create", "export_download"}
+    writing |= {"claim_edit", "claim_delete", "workspace_create", "profile", "profile_edit"}
+    writing |= {f"export_{verb}" for verb in ("list", "create", "download")}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
     assert forbidding == writing
@@ -296,6 +309,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "profile",
         "exports",
         "graph",
+        "claims",
         "groups",
         "audit",
         "restore",

@@ -103,4 +103,4 @@ def test_old_sessions_confirm_who_they_are_before_a_factor_changes():
 
     response = client.get(reverse("mfa_activate_totp"), follow=True)
 
-    assert "Is it you?" in page(response)
+    assert "Confirm that it’s you" in page(response)
