@@ -38,6 +38,8 @@ document.addEventListener("keydown", (event) => {
     if (!field) return;
     event.preventDefault();
     field.focus();
+    // What is typed next replaces what was looked for before, but never a question half written.
+    if (field.matches("input")) field.select();
   }
 });
 

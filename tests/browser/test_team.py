@@ -267,8 +267,8 @@ def mentions(reader: Person, home: str) -> int:
     """How often the entity is mentioned in what the reader may see."""
     reader.go(f"{home}entities/?q=Ardmore")
     # Under the first name where the curator's is in no document that may be seen.
-    tile = reader.page.locator(".tile", has_text=SHARED)
-    found = re.search(r"(\d+) mention", tile.inner_text())
+    row = reader.page.locator(".doc-row", has_text=SHARED)
+    found = re.search(r"(\d+) mention", row.inner_text())
     assert found
     return int(found[1])
 
