@@ -1,6 +1,6 @@
 """Measure whether the time of an answer tells who has an account.
 
-    python benchmarks/sign_in_times.py [--each N]
+    python benchmarks/sign_in_times.py [--each N] [--page PAGE]
 
 Asks the pages for sign-in (with a wrong password), for a reset link and for sign-up, for addresses
 with an account and without one, each address once, in random order in one run: a slow machine is
@@ -62,6 +62,7 @@ def serve_mail(ports: Any) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--each", type=int, default=200, help="Addresses of each kind.")
+    parser.add_argument("--page", choices=PAGES, action="append", help="Only this page.")
     given = parser.parse_args()
     there, here = multiprocessing.Pipe()
     mail = multiprocessing.Process(target=serve_mail, args=(here,), daemon=True)
@@ -69,7 +70,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         use(Path(folder), int(there.recv()))
         try:
-            for page in PAGES:
+            for page in given.page or PAGES:
                 known, unknown = times(page, given.each)
                 for column, kind in enumerate(("elapsed", "processor")):
                     report(f"{page} {kind}", known[:, column], unknown[:, column])

@@ -208,6 +208,7 @@ ACCOUNT_FORMS = {
     "signup": "workspaces.accounts.forms.SignUpForm",
     "change_password": "workspaces.accounts.forms.ChangePasswordForm",
     "set_password": "workspaces.accounts.forms.SetPasswordForm",
+    "reset_password": "workspaces.accounts.forms.ResetPasswordForm",
     "reset_password_from_key": "workspaces.accounts.forms.ResetPasswordKeyForm",
 }
 # allauth counts in Django's cache, which each process has for itself. workspaces.accounts counts

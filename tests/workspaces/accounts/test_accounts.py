@@ -20,6 +20,7 @@ from tests.workspaces.accounts.people import (
     sign_in,
     visitor,
 )
+from workspaces.accounts import forms
 from workspaces.models import User
 
 pytestmark = pytest.mark.django_db
@@ -138,6 +139,20 @@ def test_a_forgotten_password_is_chosen_anew_and_ends_other_sessions():
     assert "password_reset" in kinds_of(ada)
     ada.refresh_from_db()
     assert ada.check_password(NEW)
+
+
+@pytest.mark.usefixtures("with_mail")
+def test_asking_for_a_link_is_answered_at_a_set_time_whoever_asks(monkeypatch: pytest.MonkeyPatch):
+    ada = make_account()
+    now = 100.0
+    waits: list[float] = []
+    monkeypatch.setattr(forms.time, "monotonic", lambda: now)
+    monkeypatch.setattr(forms.time, "sleep", waits.append)
+
+    for email in (ada.email, "nobody@example.com"):
+        visitor().post(reverse("account_reset_password"), {"email": email})
+
+    assert waits == [forms.RESET_SECONDS, forms.RESET_SECONDS]
 
 
 @pytest.mark.usefixtures("with_mail")
