@@ -54,6 +54,13 @@ for (const area of document.querySelectorAll("textarea[data-submit-on-enter]")) 
   });
 }
 
+// What was typed, or put back by the browser, before htmx listened is looked for now.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const field of document.querySelectorAll("[hx-trigger~='typed-early']")) {
+    if (field.value !== field.defaultValue) field.dispatchEvent(new Event("typed-early"));
+  }
+});
+
 // A sent question is seen to be sent: the button says so, and a second press does nothing.
 for (const form of document.querySelectorAll("form[data-busy-text]")) {
   form.addEventListener("submit", (event) => {

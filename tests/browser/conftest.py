@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from kb_project.env import env_bool
 from tests.browser.product import Product, running_product
@@ -26,6 +26,8 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+NO_COMPLAINTS = ("htmx:afterRequest", "htmx:sendAbort", "a status of 410 (Gone)")
+"""Said of a preview that is under way when its page is left, and of a page of what was merged."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -88,3 +90,19 @@ def context_of(chromium: Browser, signed_in: list[Any]) -> Iterator[Callable[...
     yield make
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def page(context_of: Callable[..., BrowserContext]) -> Iterator[Page]:
+    """A page that fails the test when the browser complains of anything."""
+    page: Page = context_of(viewport={"width": 1280, "height": 820}).new_page()
+    complaints: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(text in message.text for text in NO_COMPLAINTS):
+            complaints.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    assert complaints == []

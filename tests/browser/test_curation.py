@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, follow, overflow, take_picture
@@ -52,16 +52,12 @@ def rename(page: Page, name: str) -> None:
 def merge_with(page: Page, name: str) -> None:
     """From the page of the one that stays: search, put beside, look at what moves, merge."""
     press(page, page.get_by_role("link", name="Merge…"))
+    page.wait_for_url(re.compile("/merge/"))
     page.get_by_label("Which other entities are the same?").fill(name)
     press(page, page.get_by_role("button", name=re.compile(name)).first)
     expect(page.locator("[data-preview]")).to_be_visible(timeout=PATIENCE)
     press(page, page.get_by_role("button", name="Merge 2 into one"))
     expect(toast(page)).to_contain_text("Merged", timeout=PATIENCE)
-
-
-@pytest.fixture
-def page(context_of):
-    return context_of(viewport={"width": 1280, "height": 820}).new_page()
 
 
 @pytest.fixture
@@ -106,6 +102,20 @@ def test_a_merge_is_undone_from_the_toast_and_from_the_history(page: Page, home:
     expect(page.locator(".event--undone", has_text=MISS_MOE)).to_have_count(2)
     page.goto(miss)
     expect(page.get_by_role("heading", name=MISS_MOE, level=1)).to_be_visible()
+
+
+def test_what_is_typed_before_the_scripts_come_is_looked_for(page: Page, home: str):
+    create(page, home, "Astrid Hollowby")
+    other = create(page, home, "Sunniva Hollowby")
+    late: list[Route] = []
+    page.route("**/htmx.min*.js", lambda route: late.append(route))
+
+    page.goto(f"{other}merge/", wait_until="commit")
+    page.get_by_label("Which other entities are the same?").fill("Astrid")
+    [script] = late
+    script.continue_()
+
+    expect(page.get_by_role("button", name=re.compile("Astrid Hollowby"))).to_be_visible()
 
 
 def test_a_name_that_documents_use_is_split_off(page: Page, home: str):

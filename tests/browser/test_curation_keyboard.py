@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
@@ -18,8 +17,6 @@ WORKSPACE = "Suppliers"
 READING_SECONDS = 300.0
 FURTHEST = 120
 """Presses of Tab after which a control counts as out of reach."""
-GIVEN_UP = ("htmx:afterRequest", "htmx:sendAbort")
-"""Said of a preview that is under way when its page is left."""
 # Ten firms, each called by two names; one of them by three.
 FIRMS = {
     "Ardmore Instruments": ("Inc.", "Ltd"),
@@ -136,22 +133,6 @@ def wait_for_cases(page: Page, address: str, number: int) -> None:
                 raise
         else:
             return
-
-
-@pytest.fixture
-def page(context_of) -> Iterator[Page]:
-    """A page that fails the test when the browser complains of anything."""
-    page: Page = context_of(viewport={"width": 1280, "height": 820}).new_page()
-    complaints: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.text.startswith(GIVEN_UP):
-            complaints.append(message.text)
-
-    page.on("console", note)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    assert complaints == []
 
 
 def test_a_queue_of_ten_is_worked_through_and_taken_back_without_a_mouse(page: Page, queue: str):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
@@ -21,22 +20,6 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
 };
 """
 QUESTION = "Who is Magnus Okafor?"
-
-
-@pytest.fixture
-def page(context_of) -> Iterator[Page]:
-    """A page that fails the test when the browser complains of anything."""
-    page: Page = context_of(viewport={"width": 1280, "height": 860}).new_page()
-    complaints: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            complaints.append(message.text)
-
-    page.on("console", note)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    assert complaints == []
 
 
 def home(product: Product) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.product import Product
 
@@ -20,22 +18,6 @@ The tide mill at Farne was built by Isobel Crane in 1823.
 Its wheel was cast at the Ostrander foundry. The mill ground barley until 1911.
 """
 SLOW = 120_000
-
-
-@pytest.fixture
-def page(context_of) -> Iterator[Page]:
-    """A page that fails the test when the browser complains of anything."""
-    page: Page = context_of(viewport={"width": 1280, "height": 800}).new_page()
-    complaints: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            complaints.append(message.text)
-
-    page.on("console", note)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    assert complaints == []
 
 
 def make_workspace(page: Page, product: Product, name: str) -> str:
