@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet, Window
-from django.db.models.functions import RowNumber
+from django.db.models import Q
 
 from ingestion.documents.queries import document_get
+from ingestion.knowledge.facts import best_evidence
 from ingestion.knowledge.queries import entity_get
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.knowledge.topics import community_get
@@ -24,7 +24,6 @@ from ingestion.models import (
     CommunityReport,
     Document,
     Entity,
-    Evidence,
     Mention,
     Relationship,
 )
@@ -261,8 +260,8 @@ def _as_node(entity: Entity) -> GraphNode:
 
 def _views(workspace: WorkspaceOrId, edges: Sequence[GraphEdge]) -> tuple[EdgeView, ...]:
     """Return the edges with their predicates, in the same order, with one query."""
-    stated = _best_evidence(workspace, [edge.id for edge in edges], 1).exclude(predicate="")
-    predicates = dict(stated.values_list("relationship_id", "predicate"))
+    best = best_evidence(workspace, [edge.id for edge in edges], 1)
+    predicates = dict(best.values_list("relationship_id", "predicate"))
     return tuple(
         EdgeView(
             *(edge.id, edge.source, edge.target, edge.weight),
@@ -288,23 +287,7 @@ def evidence_spans(
     documents: Collection[UUID] | None = None,
 ) -> Mapping[UUID, list[SourceSpan]]:
     """Return the best quotes for each relationship, from some documents only if they are given."""
-    rows = _best_evidence(workspace, relationship_ids, quotes, documents)
     spans: dict[UUID, list[SourceSpan]] = {}
-    for row in rows.select_related("chunk__document").order_by("place"):
+    for row in best_evidence(workspace, relationship_ids, quotes, documents):
         spans.setdefault(row.relationship_id, []).append(span_of(row.chunk, row.start, row.end))
     return spans
-
-
-def _best_evidence(
-    workspace: WorkspaceOrId,
-    relationship_ids: Collection[UUID],
-    quotes: int,
-    documents: Collection[UUID] | None = None,
-) -> QuerySet[Evidence]:
-    rows = Evidence.objects.in_workspace(workspace).filter(relationship__in=set(relationship_ids))
-    if documents is not None:
-        rows = rows.filter(document__in=documents)
-    # "stated" sorts before "together".
-    order = ("kind", F("strength").desc(), "chunk_id", "start")
-    place = Window(RowNumber(), partition_by="relationship_id", order_by=order)
-    return rows.annotate(place=place).filter(place__lte=quotes)

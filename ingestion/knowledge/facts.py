@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,6 +31,8 @@ QUOTES: Final = 5
 """Passages read for each fact in a list; the others are on the fact's own page."""
 STRONGEST_READ: Final = 60
 """Facts in which an entity's closest neighbours are sought: two may link it in both directions."""
+BEST_EVIDENCE: Final = ("kind", "-strength", "chunk_id", "start")
+"""The order of evidence: sentences that state the relationship before those that name both ends."""
 _STRONGEST: Final = ("-weight", "id")
 
 
@@ -123,23 +125,28 @@ def facts_of(workspace: Workspace, entity: Entity, rows: Iterable[Relationship])
     """The facts of these relationships, in their order, each with its best passages."""
     links = list(rows)
     evidence: dict[uuid.UUID, list[Evidence]] = {}
-    for row in _best_evidence(workspace, links) if links else ():
+    best = best_evidence(workspace, [link.pk for link in links], QUOTES) if links else ()
+    for row in best:
         evidence.setdefault(row.relationship_id, []).append(row)
     return [_fact(entity, link, evidence.get(link.pk, [])) for link in links]
 
 
-def _best_evidence(workspace: Workspace, links: Sequence[Relationship]) -> QuerySet[Evidence]:
-    """A few passages of each, because a single fact may rest on thousands."""
-    best = ("kind", "-strength", "chunk_id", "start")
-    place = Window(RowNumber(), partition_by=[F("relationship_id")], order_by=best)
-    return (
-        Evidence.objects.in_workspace(workspace)
-        .filter(relationship__in=[link.pk for link in links])
-        .annotate(place=place)
-        .filter(place__lte=QUOTES)
-        .select_related("chunk__document")
-        .order_by(*best)
-    )
+def best_evidence(
+    workspace: Workspace | uuid.UUID,
+    relationship_ids: Collection[uuid.UUID],
+    most: int,
+    documents: Collection[uuid.UUID] | None = None,
+) -> QuerySet[Evidence]:
+    """The best evidence of each relationship: a single one may rest on thousands of passages.
+
+    Only evidence from ``documents``, if they are given.
+    """
+    rows = Evidence.objects.in_workspace(workspace).filter(relationship__in=set(relationship_ids))
+    if documents is not None:
+        rows = rows.filter(document__in=documents)
+    place = Window(RowNumber(), partition_by="relationship_id", order_by=BEST_EVIDENCE)
+    ranked = rows.annotate(place=place).filter(place__lte=most)
+    return ranked.select_related("chunk__document").order_by(*BEST_EVIDENCE)
 
 
 def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidence]) -> Fact:
@@ -167,7 +174,7 @@ def evidence_of(*, workspace: Workspace, relationship: Relationship) -> list[Sou
         Evidence.objects.in_workspace(workspace)
         .filter(relationship=relationship)
         .select_related("chunk__document")
-        .order_by("kind", "-strength", "chunk_id", "start")[:MOST_EVIDENCE]
+        .order_by(*BEST_EVIDENCE)[:MOST_EVIDENCE]
     )
     return [span_of(row.chunk, row.start, row.end) for row in rows]
 
