@@ -14,14 +14,15 @@ from itertools import pairwise
 from typing import Final
 from uuid import UUID
 
+from ingestion.documents.queries import document_get
 from ingestion.explorer import sql
 from ingestion.graph.queries import PathOrder, paths_between
 from ingestion.knowledge import queries as knowledge_queries, topics
+from ingestion.knowledge.facts import BEST_EVIDENCE
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import (
     Community,
     CommunityReport,
-    Document,
     Entity,
     Evidence,
 )
@@ -100,8 +101,7 @@ def title_of(*, workspace: Workspace, scope: Scope) -> str:
     if scope.kind == "entity" and scope.id:
         return knowledge_queries.entity_get(workspace=workspace, entity_id=scope.id).name
     if scope.kind == "document" and scope.id:
-        rows = Document.objects.in_workspace(workspace)
-        return found(rows.filter(pk=scope.id).first(), "document").title
+        return document_get(workspace=workspace, document_id=scope.id).title
     if scope.kind == "topic" and scope.id:
         community = topics.community_get(workspace=workspace, community_id=scope.id)
         report = CommunityReport.objects.in_workspace(workspace).filter(community=community)
@@ -204,9 +204,9 @@ def expanded(*, workspace: Workspace, entity_id: UUID, shown: Sequence[UUID]) ->
     near = graph_reader().neighbours(workspace.pk, entity.pk, len(shown) + MORE)
     there = set(shown)
     fresh = [one for one in _once([n.node.id for n in near]) if one not in there][:room]
-    among = _edges(workspace, [entity.pk], [*shown, *fresh])
     picture = added(workspace=workspace, ids=[entity.pk, *fresh], shown=shown, keep=[entity.pk])
-    return replace(picture, remaining=max(0, entity.degree - len(among)), focus=(entity.pk,))
+    drawn_here = sum(entity.pk in (edge.a, edge.b) for edge in picture.edges)
+    return replace(picture, remaining=max(0, entity.degree - drawn_here), focus=(entity.pk,))
 
 
 def connected(
@@ -316,7 +316,7 @@ def statements_between(*, workspace: Workspace, a: UUID, b: UUID) -> list[Statem
         Evidence.objects.in_workspace(workspace)
         .filter(relationship__source__in=(a, b), relationship__target__in=(a, b))
         .select_related("relationship__source", "relationship__target", "chunk__document")
-        .order_by("kind", "-strength", "chunk_id", "start")[:MOST_QUOTES]
+        .order_by(*BEST_EVIDENCE)[:MOST_QUOTES]
     )
     return [
         Statement(
