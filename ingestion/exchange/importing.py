@@ -58,7 +58,6 @@ KEPT_IMPORTS: Final = 20
 """Imports kept for each workspace, with the file of those that still wait for a decision."""
 PATIENCE: Final = timedelta(hours=1)
 """A worker on another host that has not finished an import by then is presumed dead."""
-FORGOTTEN: Final = timedelta(minutes=2)
 BROKEN: Final = Problem(
     code="import_failed",
     happened="The import could not be completed.",
@@ -307,15 +306,9 @@ def take_up() -> int:
 
 
 def _take_up(workspace_id: uuid.UUID) -> int:
-    now = timezone.now()
     with access.in_workspace(workspace_id):
         rows = GraphImport.objects.in_workspace(workspace_id).defer("payload")
-        for row in rows.filter(state=ImportState.RUNNING).select_for_update(no_key=True):
-            if workers.is_dead(row.worker) or (row.started_at and row.started_at < now - PATIENCE):
-                rows.filter(pk=row.pk).update(state=ImportState.WAITING, worker="")
-        due = list(rows.filter(state=ImportState.WAITING, created_at__lt=now - FORGOTTEN))
-        if not due or not recovery.is_idle(runner.MAIN):
-            return 0
+        due = recovery.left_waiting(rows, PATIENCE)
         for row in due:
             wake(row)
     return len(due)

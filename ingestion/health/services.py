@@ -35,7 +35,6 @@ KEPT: Final = 30
 """Checks kept for each workspace: a month of nights."""
 PATIENCE: Final = timedelta(hours=2)
 """A worker on another host that has not finished a check by then is presumed dead."""
-FORGOTTEN: Final = timedelta(minutes=2)
 CHECK_STEPS, REPAIR_STEPS = 1, 3
 """Steps of a check: one check, or a check, the repair and another check."""
 
@@ -294,15 +293,9 @@ def take_up() -> int:
 
 
 def _take_up(workspace_id: uuid.UUID) -> int:
-    now = timezone.now()
     with access.in_workspace(workspace_id):
         rows = ConsistencyCheck.objects.in_workspace(workspace_id)
-        for row in rows.filter(state=CheckState.RUNNING).select_for_update(no_key=True):
-            if workers.is_dead(row.worker) or (row.started_at and row.started_at < now - PATIENCE):
-                rows.filter(pk=row.pk).update(state=CheckState.WAITING, worker="")
-        due = list(rows.filter(state=CheckState.WAITING, created_at__lt=now - FORGOTTEN))
-        if not due or not recovery.is_idle(runner.MAIN):
-            return 0
+        due = recovery.left_waiting(rows, PATIENCE)
         for row in due:
             wake(row)
     return len(due)

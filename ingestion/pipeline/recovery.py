@@ -10,15 +10,17 @@ import logging
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection
+from datetime import timedelta
 from functools import partial
-from typing import cast
+from typing import Final, TypeVar, cast
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from ingestion.models import IngestionJob, RunState, StageRun
+from ingestion.models import ConsistencyCheck, GraphImport, IngestionJob, RunState, StageRun
 from ingestion.pipeline import (
     batching,
     leases,
@@ -28,7 +30,7 @@ from ingestion.pipeline import (
     turns,
     workspace_jobs,
 )
-from kb_project.jobs import cluster
+from kb_project.jobs import cluster, workers
 from kb_project.sql import run_sql
 from workspaces import access
 from workspaces.models import Workspace
@@ -36,6 +38,9 @@ from workspaces.models import Workspace
 logger = logging.getLogger(__name__)
 
 UNFINISHED = (RunState.PENDING, RunState.RUNNING)
+FORGOTTEN: Final = timedelta(minutes=2)
+"""A row that has waited longer without a queue entry is called for again."""
+Row = TypeVar("Row", ConsistencyCheck, GraphImport)
 
 
 def work(lane: str, *, say: Callable[[str], None]) -> None:
@@ -87,6 +92,20 @@ def recover(workspace_id: uuid.UUID, *, lanes: Collection[str] = ()) -> int:
 def is_idle(lane: str) -> bool:
     """Whether the lane's workers have taken every entry of their queue."""
     return not OrmQ.objects.filter(key=lane, lock__lte=timezone.now()).exists()
+
+
+def left_waiting(rows: QuerySet[Row], patience: timedelta) -> list[Row]:
+    """Return the rows that wait for a worker of the main lane without a queue entry.
+
+    Rows that a dead worker held wait again. A worker on another host is presumed dead after
+    ``patience``.
+    """
+    now = timezone.now()
+    for row in rows.filter(state="running").select_for_update(no_key=True):
+        if workers.is_dead(row.worker) or (row.started_at and row.started_at < now - patience):
+            rows.filter(pk=row.pk).update(state="waiting", worker="")
+    waiting = list(rows.filter(state="waiting", created_at__lt=now - FORGOTTEN))
+    return waiting if waiting and is_idle(runner.MAIN) else []
 
 
 def _workspace_ids() -> list[uuid.UUID]:
