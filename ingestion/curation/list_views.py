@@ -25,7 +25,7 @@ from kb_project.errors import ConflictError, InputError
 from kb_project.text.words import counted
 from workspaces import access
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 
 ENTITIES_PER_PAGE: Final = 48
 MOST_CHOICES: Final = 60
@@ -68,18 +68,11 @@ def _filters(given: QueryDict) -> dict[str, Any]:
     return {
         "text": document_forms.words_of(given, "q"),
         "type_name": document_forms.words_of(given, "type"),
-        "topic": _id_of(given, "topic"),
-        "document": _id_of(given, "document"),
+        "topic": id_in(given.get("topic", "")),
+        "document": id_in(given.get("document", "")),
         "certainty": certainty if certainty in Certainty.values else "",
         "order": order if order in EntityOrder.values else EntityOrder.MENTIONS.value,
     }
-
-
-def _id_of(given: QueryDict, name: str) -> UUID | None:
-    try:
-        return UUID(given.get(name, ""))
-    except ValueError:
-        return None
 
 
 # --- several at once ------------------------------------------------------------------------------

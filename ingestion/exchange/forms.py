@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import suppress
 from typing import Final
 
 from django.http import QueryDict
@@ -12,6 +11,7 @@ from ingestion.exchange.importing import choices_of
 from ingestion.exchange.plans import Choices
 from ingestion.exchange.records import Scope
 from kb_project.errors import InputError
+from workspaces.pages import id_in
 
 MOST_ENTITIES: Final = 2000
 LONGEST: Final = 300
@@ -43,8 +43,8 @@ def choices_given(query: QueryDict) -> Choices:
 def _id(text: str) -> uuid.UUID | None:
     if not text:
         return None
-    with suppress(ValueError):
-        return uuid.UUID(text)
+    if found := id_in(text):
+        return found
     raise InputError(
         "The address names a document, topic or entity that does not exist.",
         code="invalid_id",

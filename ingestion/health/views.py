@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
-from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -16,7 +15,7 @@ from ingestion.health import services
 from ingestion.health.queries import health
 from ingestion.models import Chunk, Community, Document, Entity
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 
 
 @workspace_page(Capability.ADMINISTER)
@@ -43,7 +42,7 @@ def with_links(workspace: Workspace, drifts: Iterable[dict[str, Any]]) -> list[d
     """Add ``examples`` to stored drifts: ``[(sample, address), …]``, '' where it has no page."""
     found = list(drifts)
     samples = {sample for drift in found for sample in drift["samples"]}
-    addresses = dict(_addresses(workspace, [one for one in samples if _is_id(one)]))
+    addresses = dict(_addresses(workspace, [one for one in samples if id_in(one)]))
     return [
         {**drift, "examples": [(one, addresses.get(one, "")) for one in drift["samples"]]}
         for drift in found
@@ -59,11 +58,3 @@ def _addresses(workspace: Workspace, ids: list[str]) -> Iterator[tuple[str, str]
     chunks = Chunk.objects.in_workspace(workspace).filter(pk__in=ids)
     for pk, document_id, start, end in chunks.values_list("pk", "document_id", "start", "end"):
         yield str(pk), reader_url(workspace, document_id, start=start, end=end)
-
-
-def _is_id(sample: str) -> bool:
-    try:
-        UUID(sample)
-    except ValueError:
-        return False
-    return True

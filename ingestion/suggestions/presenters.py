@@ -25,6 +25,7 @@ from ingestion.suggestions.filtering import CaseFilter, kinds_in, types_in
 from ingestion.suggestions.sides import Quote, Side
 from kb_project.errors import NotFoundError
 from workspaces.models import User, Workspace
+from workspaces.pages import id_in
 
 FEWEST: Final = 2
 CASES_PER_PAGE: Final = 25
@@ -173,14 +174,10 @@ def list_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict[
 def filter_of(given: QueryDict) -> CaseFilter:
     """Read the filters of an address; those that mean nothing here count as none."""
     percent = given.get("certainty", "")
-    try:
-        document = uuid.UUID(given.get("document", ""))
-    except ValueError:
-        document = None
     return CaseFilter(
         certainty=int(percent) / 100 if percent in map(str, THRESHOLDS) else 0,
         type=words_of(given, "type"),
-        document=document,
+        document=id_in(given.get("document", "")),
         kind=words_of(given, "kind"),
     )
 
