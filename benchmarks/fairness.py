@@ -35,7 +35,7 @@ RESULTS: Final = ROOT / "benchmarks" / "results"
 FILES_TIMES: Final = 5.0
 ANSWER_TIMES: Final = 3.0
 IDLE_READINGS: Final = 5
-READINGS: Final = 6
+READINGS: Final = 12
 SECONDS_OF_REFRESH: Final = 5.0
 """Between two of Bo's files: the refresh after one is over when the next one comes."""
 LONGEST_WAIT: Final = 900.0

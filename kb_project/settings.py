@@ -318,7 +318,7 @@ Q_CLUSTER = {
 }
 LEASE_SECONDS = env_int("LEASE_SECONDS", 120, minimum=10)
 # How long a lane works for one workspace while another one waits.
-TURN_SECONDS = env_int("TURN_SECONDS", 2, minimum=0)
+TURN_SECONDS = env_int("TURN_SECONDS", 1, minimum=0)
 
 # --- ingestion -----------------------------------------------------------------------------------
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_MB", 200, minimum=1) * 1024 * 1024
