@@ -62,7 +62,7 @@ def edition_for(source: Workspace, hidden: Sequence[uuid.UUID]) -> Workspace:
             f"Your view of {source.name} is being prepared.",
             code="edition_preparing",
             kept="Nothing was changed.",
-            next_step="Try again in a minute: some of its collections were restricted or shared.",
+            next_step="Try again in a minute: what you may see of it has changed.",
         )
     # Not saved: links lead back through the gate.
     edition.name, edition.slug = source.name, source.slug
