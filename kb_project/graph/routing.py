@@ -49,14 +49,13 @@ class Store(StrEnum):
 
 ANSWERED_BY: Final[Mapping[str, Store]] = {
     "neighbours": Store.AGE,
-    "paths": Store.AGE,
+    "paths": Store.TABLES,
     "best_paths": Store.TABLES,
-    "shared_neighbours": Store.AGE,
-    "subgraph": Store.AGE,
-    "induced_subgraph": Store.AGE,
+    "shared_neighbours": Store.TABLES,
+    "subgraph": Store.TABLES,
+    "induced_subgraph": Store.TABLES,
 }
-"""AGE, unless it takes more than three times as long as the tables, or comes near it as the graph
-grows."""
+"""AGE, unless it takes more than three times as long as the tables at any measured size."""
 
 # Is there a graph, and no row that the graph stage has not projected yet? Each of those would be
 # found through a partial index. The same statement limits the time of those that follow.
