@@ -37,7 +37,7 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-4"
+METHOD: Final = "linguistic-5"
 """Name and version of this package's method: change it if the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE,)
 """Regions besides prose that contain names."""
@@ -68,9 +68,9 @@ def extract_many(
         text if is_code(text) else prose(text, inside, _NAMING)
         for text, inside in zip(texts, regions, strict=True)
     ]
-    found: list[Extraction | None] = [_without_model(text, language) for text in read]
+    found: list[Extraction | None] = [_without_model(text, language, title) for text in read]
     in_english = [text for text, extraction in zip(read, found, strict=True) if extraction is None]
-    parsed = iter(english.extract_many(in_english, common))
+    parsed = iter(english.extract_many(in_english, common, title))
     return [
         _with_headings(text, inside, next(parsed) if extraction is None else extraction, title)
         for text, inside, extraction in zip(texts, regions, found, strict=True)
@@ -91,16 +91,17 @@ def _with_headings(
     return added(titled, repeated_names(prose(text, outside), names))
 
 
-def _without_model(text: str, language: str) -> Extraction | None:
+def _without_model(text: str, language: str, title: str) -> Extraction | None:
     """The extraction of a text that is not English prose; None for one that is."""
     if is_code(text):
         return joined((offset, patterns.extract_symbols(piece)) for offset, piece in windows(text))
     spoken = _language_of(text, language)
     if spoken == "zh":
-        return joined((offset, chinese.extract(piece)) for offset, piece in windows(text))
+        return joined((offset, chinese.extract(piece, title)) for offset, piece in windows(text))
     if spoken != "en":
         return joined(
-            (offset, patterns.extract_names(piece, spoken)) for offset, piece in windows(text)
+            (offset, patterns.extract_names(piece, spoken, title))
+            for offset, piece in windows(text)
         )
     return None
 

@@ -26,6 +26,7 @@ from ingestion.extractors.extraction import (
     FoundRelation,
 )
 from ingestion.extractors.mentions import by_sentence, longest, mention, together
+from ingestion.extractors.titles import titled
 from kb_project.text.sentences import Span, sentence_spans
 
 _TYPES: Final = {
@@ -96,10 +97,10 @@ class _Tagger:
 _tagger = _Tagger()
 
 
-def extract(text: str) -> Extraction:
+def extract(text: str, title: str = "") -> Extraction:
     """Names and facts of a text of moderate length (see ``windows``)."""
     tagged = list(_tags(text))
-    mentions = longest(_candidates(text, tagged))
+    mentions = titled(text, longest(_candidates(text, tagged)), title)
     sentences = sentence_spans(text)
     facts = [
         fact

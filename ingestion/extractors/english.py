@@ -41,7 +41,7 @@ from ingestion.extractors.extraction import (
 from ingestion.extractors.facts import Named, stated
 from ingestion.extractors.mentions import initials, longest, mention, together
 from ingestion.extractors.name_types import HONORIFICS, kind_around, kind_of
-from ingestion.extractors.titles import repeated_names
+from ingestion.extractors.titles import repeated_names, titled
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -108,10 +108,13 @@ class _Model(threading.local):
 _model = _Model()
 
 
-def extract_many(texts: Sequence[str], common: Collection[str] = ()) -> list[Extraction]:
+def extract_many(
+    texts: Sequence[str], common: Collection[str] = (), title: str = ""
+) -> list[Extraction]:
     """One extraction per text; long texts are read in windows. Batches are twice as fast.
 
     ``common`` are the words that the document has in lower case; by default those of each text.
+    ``title`` is the document's: it stands in relationships like any other name.
     """
     pieces = [
         (index, offset, piece)
@@ -122,15 +125,15 @@ def extract_many(texts: Sequence[str], common: Collection[str] = ()) -> list[Ext
     parts: list[list[tuple[int, Extraction]]] = [[] for _ in texts]
     parsed = _model.get().pipe((piece for _, _, piece in pieces), batch_size=_BATCH)
     for (index, offset, piece), doc in zip(pieces, parsed, strict=True):
-        parts[index].append((offset, _extraction(piece, doc, common)))
+        parts[index].append((offset, _extraction(piece, doc, common, title)))
     return [joined(found) for found in parts]
 
 
-def _extraction(text: str, doc: Doc, common: Collection[str]) -> Extraction:
+def _extraction(text: str, doc: Doc, common: Collection[str], title: str) -> Extraction:
     # The text is passed along, because spaCy rebuilds it each time it is asked for.
     found = longest(_candidates(text, doc, common or common_words(text)))
     names = [name for name in found if name.type != CONCEPT]
-    mentions = longest([*found, *repeated_names(text, names)])
+    mentions = titled(text, longest([*found, *repeated_names(text, names)]), title)
     sentences = [(sentence.start_char, sentence.end_char) for sentence in doc.sents]
     facts = stated(_named(doc, mentions))
     known = {(fact.source, fact.target) for fact in facts}

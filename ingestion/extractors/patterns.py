@@ -21,6 +21,7 @@ from ingestion.extractors.extraction import (
     FoundRelation,
 )
 from ingestion.extractors.mentions import longest, mention, together
+from ingestion.extractors.titles import titled
 from kb_project.text.sentences import sentence_spans
 
 _CAPITALISED: Final = regex.compile(
@@ -44,7 +45,7 @@ _DEFINITION: Final = regex.compile(
 )
 
 
-def extract_names(text: str, language: str) -> Extraction:
+def extract_names(text: str, language: str, title: str = "") -> Extraction:
     sentences = sentence_spans(text)
     openings = {start for start, _ in sentences}
     alone_counts = language not in _CAPITAL_NOUNS
@@ -56,7 +57,7 @@ def extract_names(text: str, language: str) -> Extraction:
     candidates += [
         mention(text, match.span("title"), WORK, "quote") for match in _QUOTED.finditer(text)
     ]
-    mentions = longest(found for found in candidates if found)
+    mentions = titled(text, longest(found for found in candidates if found), title)
     return Extraction(tuple(mentions), tuple(together(mentions, sentences)))
 
 

@@ -20,6 +20,9 @@ TITLE: Final = "title"
 _SECTION: Final = regex.compile(r"\d+(?:\.\d+)+\.?\s+")
 _PARENTHESIS: Final = regex.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 
+# Chinese has no spaces between words; two characters are as often a part of other words.
+_UNSPACED: Final = regex.compile(r"\p{Han}{3,}")
+
 
 def naming_key(title: str) -> str:
     """The key of what a title names, without its number and its disambiguation.
@@ -39,9 +42,18 @@ def with_title(text: str, extraction: Extraction, title: str) -> Extraction:
         return extraction
     if key.split(" ", 1)[0] not in fold(text):
         return extraction
+    if _UNSPACED.fullmatch(key):
+        places = (match.span() for match in regex.finditer(regex.escape(key), text))
+        found = [mention(text, place, NAME, TITLE, is_title=True) for place in places]
+        return added(extraction, [one for one in found if one])
     longest = _words_in(key)
-    found = known_name_mentions(text, {key}.intersection, source=TITLE, longest=longest)
-    return added(extraction, found)
+    names = known_name_mentions(text, {key}.intersection, source=TITLE, longest=longest)
+    return added(extraction, names)
+
+
+def titled(text: str, mentions: Sequence[FoundMention], title: str) -> list[FoundMention]:
+    """The mentions, with every place that spells the title out as one of them."""
+    return list(with_title(text, Extraction(tuple(mentions), ()), title).mentions)
 
 
 def repeated_names(text: str, names: Collection[FoundMention]) -> list[FoundMention]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from ingestion.extractors import extract_many
+from ingestion.extractors import extract, extract_many
 from ingestion.extractors.extraction import STATED, Extraction, FoundMention, FoundRelation
 from ingestion.extractors.titles import (
     added,
@@ -148,3 +148,27 @@ def test_a_name_found_with_its_article_is_found_again_without_an_error():
     names = [make_mention(text, "A Day"), make_mention(text, "The Day")]
 
     assert {one.surface for one in repeated_names(text, names)} <= {"Day", "A Day", "The Day"}
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "fact"),
+    [
+        (
+            "Playing It Wild (1923 film)",
+            "Playing It Wild is a silent western directed by William Duncan.",
+            ("Playing It Wild", "directed by", "William Duncan"),
+        ),
+        (
+            "Waiting for the Clouds",
+            "Nobody knew the place. In Oslo they showed Waiting for the Clouds.",
+            ("Oslo", "", "Waiting for the Clouds"),
+        ),
+        ("静静的河湾", "静静的河湾是北京的一部作品。", ("静静的河湾", "是…的一部作品", "北京")),
+    ],
+)
+def test_a_title_stands_in_facts_like_other_names(title: str, text: str, fact: tuple[str, ...]):
+    found = extract(text, title=title)
+
+    names = [mention.surface for mention in found.mentions]
+    facts = {(names[one.source], one.predicate, names[one.target]) for one in found.relations}
+    assert fact in facts
