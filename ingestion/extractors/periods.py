@@ -3,7 +3,7 @@
 Rules, not a model: the same words always give the same period. A date has the precision of the text
 (``1902``, ``2019-03``, ``2019-03-05``). What could as well be a number, a name or an origin is left
 out, because a wrong date hides a fact and a missing one hides nothing: a year counts only after a
-word of time (*in*, *since*, *until*, …) or in a range, and *before*, *by* and *around* give nothing.
+word of time (*in*, *since*, *until*, …) or in a range; *before*, *by* and *around* give nothing.
 
 A point in time starts and ends with the same date, whether the verb is an event (*built in 1823*)
 or a state (*was director in 1990*): either holds within that year, as far as the text says.
@@ -46,7 +46,7 @@ _MONTH: Final = (
     r"|sept(?:ember|\.)?|sep\.?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?)"
 )
 _DAY: Final = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
-# Nothing beside a year may make it a longer number or a name: 1,902, 1902.5, ISO-1902, 1902A, #1902.
+# Nothing beside a year may make it a longer number or a name: 1,902, 1902.5, ISO-1902, 1902A.
 _FREE: Final = r"(?<![\w.,#$£€¥§/:+@&=-]|\d[ \u00a0])"
 _ENDED: Final = r"(?![\w/@=+%°$£€]|[.,:]\d|[-–—]\w|['’]s?\w|\s?[%°$£€])"
 _MAYBE: Final = regex.compile(r"\d{3}|年")
@@ -63,7 +63,8 @@ def _date(name: str) -> str:
         rf"|(?P<{name}_m2>{_MONTH})\s+(?P<{name}_day2>{_DAY}),?\s+(?P<{name}_y2>{_YEAR})"
         rf"|(?P<{name}_ym>(?:{_YEAR})-(?:0[1-9]|1[0-2]))(?!-)"
         rf"|(?:(?:early|mid|late)[ -])?(?P<{name}_m3>{_MONTH}),?\s+(?:of\s+)?(?P<{name}_y3>{_YEAR})"
-        rf"|(?:(?:the\s+)?(?:year|spring|summer|autumn|fall|winter)\s+(?:of\s+)?|(?:early|mid|late)[ -])?"
+        r"|(?:(?:the\s+)?(?:year|spring|summer|autumn|fall|winter)\s+(?:of\s+)?"
+        r"|(?:early|mid|late)[ -])?"
         rf"(?P<{name}_y>{_YEAR}))"
     )
 
@@ -86,6 +87,18 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
 
 # In order: the first pattern that fits a place takes it. The name says what the dates are.
 _ENGLISH: Final[Sequence[tuple[str, regex.Pattern[str]]]] = (
+    (
+        "years",
+        _compiled(
+            rf"\bin\s+(?P<years>(?:{_YEAR})(?:,\s*(?:{_YEAR}))*,?\s+and\s+(?:{_YEAR})){_ENDED}"
+        ),
+    ),
+    (
+        "range",
+        _compiled(
+            rf"\bfrom\s+{_A}\s+(?:to|until|till)\s+(?:his|her|its|their|the)\s+(?:\w+\s+){{1,3}}in\s+(?:{_B}){_ENDED}"
+        ),
+    ),
     ("range", _compiled(rf"\bfrom\s+(?:{_A}|{_SHORT}){_TO}(?:{_B}){_ENDED}")),
     ("range", _compiled(rf"\bbetween\s+(?:{_A}|{_SHORT})(?:\s+and\s+|{_DASH})(?:{_B}){_ENDED}")),
     ("since", _compiled(rf"(?:\bfrom\s+|{_FREE}){_A}{_TO}{_NOW}")),
@@ -118,13 +131,16 @@ _ENGLISH: Final[Sequence[tuple[str, regex.Pattern[str]]]] = (
     ),
     ("full", _compiled(rf"{_FREE}{_A}{_ENDED}")),
 )
-# What turns a date into something else: *before 3 May 2019*, *by 1990*, *about 1890*, *pp. 1902–11*.
+# What turns a date into something else: *before 3 May 2019*, *about 1890*, *pp. 1902–11*.
 _NOT_BEFORE: Final = _compiled(
-    r"(?:\b(?:before|after|by|about|around|circa|ca?\.?|until|till|prior\s+to|pp?\.?|pages?|lines?|nos?\.?"
+    r"(?:\b(?:before|after|by|about|around|circa|ca?\.?|until|till|prior\s+to|pp?\.?|pages?|lines?"
+    r"|nos?\.?"
     r"|numbers?|verses?|rooms?|tel\.?|phone|fax|issn|isbn|sections?|articles?|rev(?:ision)?\.?|version|v\.?"
-    r"|not|roughly|approximately|accessed|retrieved|published|updated|copyright|©|\(c\)|dated|of)"
+    r"|not|roughly|approximately|accessed|retrieved|published|updated|copyright|©|\(c\)|dated|of|to)"
     r"\s*|[$£€¥#~])$"
 )
+# *Did not begin until 1834* says when it began.
+_NOT_UNTIL: Final = _compiled(r"(?:\b(?:not|never|no|nor|only)\b|n['’]t\b)[^,;.]*$")
 _NUMBER_AFTER: Final = _compiled(
     r"\s?(?:bce?\b|b\.c\.)|[\s-](?:m|km|cm|mm|kg|g|ft|hp|cc|mhz|ghz|mb|gb|kb|tb|metres?|meters?|miles?|feet"
     r"|yards?|acres?|hectares?|tons?|tonnes?|people|persons?|men|women|children|cases|copies|words|pages"
@@ -139,7 +155,7 @@ _PLURAL_AFTER: Final = regex.compile(
 _BEGINS: Final = _compiled(
     r"\b(?:became|become|becoming|(?:was|were|been|is|being|got)\s+(?:\w+\s+)?(?:appointed|elected|named|promoted"
     r"|made|installed|sworn|crowned|chosen|nominated|hired|admitted)|appointed|elected|took\s+(?:over|office)"
-    r"|took\s+up|assumed|succeeded|joined|joins|moved\s+to|began\s+(?:as|working|serving)|started\s+(?:as|at|working))\b"
+    r"|took\s+up|assumed|succeeded(?!\s+in\b)|joined|joins|moved\s+to|began\s+(?:as|working|serving)|started\s+(?:as|at|working))\b"
     r"|就任|出任|当选|成为|接任|升任|上任|加入|调任|当上"
 )
 
@@ -189,25 +205,34 @@ def _candidates(text: str) -> Iterator[tuple[int, int, Ends | None]]:
 
 
 def _read(kind: str, match: regex.Match[str], text: str) -> Ends | None:
-    if _is_number(kind, match, text):
+    if _is_number(kind, match, text) or not _is_meant(kind, match, text):
         return None
     groups = match.groupdict()
     first = _iso(groups, "a")
+    if kind == "years":
+        return _consecutive([int(year) for year in regex.findall(_YEAR, groups["years"])])
     if kind == "range":
         return _ordered(_elided(groups) if first is None else first, _iso(groups, "b"))
     if kind == "short":
         return _ordered(first, groups["a_y"][:2] + groups["b_two"])
     if kind == "decade":
         return _decade(groups["word"].lower(), int(groups["a_decade"]))
-    if not first:
+    return _from_one(kind, first) if first else None
+
+
+def _from_one(kind: str, date: str) -> Ends | None:
+    """The period that one date gives; alone, without a word of time, only a day counts."""
+    if kind == "full" and len(date) < len("2019-03-05"):
         return None
-    if kind == "full":
-        return (first, first) if len(first) == len("2019-03-05") else None
-    if kind == "from" and not _is_adverb(match, text):
-        return None
-    return {"since": (first, ""), "from": (first, ""), "until": ("", first)}.get(
-        kind, (first, first)
-    )
+    ends = {"since": (date, ""), "from": (date, ""), "until": ("", date)}
+    return ends.get(kind, (date, date))
+
+
+def _is_meant(kind: str, match: regex.Match[str], text: str) -> bool:
+    """Whether *until* and *from* say when something holds."""
+    if kind == "until":
+        return _NOT_UNTIL.search(text[: match.start()]) is None
+    return kind != "from" or _is_adverb(match, text)
 
 
 def _is_number(kind: str, match: regex.Match[str], text: str) -> bool:
@@ -280,6 +305,12 @@ def _ordered(start: str | None, end: str | None) -> Ends | None:
     return (start, end) if runs and int(end[:4]) - int(start[:4]) <= 400 else None
 
 
+def _consecutive(years: Sequence[int]) -> Ends | None:
+    """*In 1990, 1991 and 1992*; years apart from each other are no period."""
+    is_run = list(years) == list(range(years[0], years[0] + len(years)))
+    return (str(years[0]), str(years[-1])) if is_run else None
+
+
 def _decade(word: str, first: int) -> Ends:
     last = f"{first + 9}"
     return {"since": (str(first), ""), "until": ("", last)}.get(word, (str(first), last))
@@ -317,7 +348,7 @@ _CHINESE: Final[Sequence[tuple[str, regex.Pattern[str]]]] = (
     ),
     ("since", _compiled(rf"自从?{_han('a')}(?:起|以来|开始|之后|后)?")),
     ("since", _compiled(rf"从?{_han('a')}(?:起|以来|开始)")),
-    ("until", _compiled(rf"(?:直到|直至|(?<!截)至|到){_han('a')}(?:为止|止)?")),
+    ("until", _compiled(rf"(?:直到|直至|(?<!截)至|到){_han('a')}(?!.{0, 8}才)(?:为止|止)?")),
     ("none", _compiled(rf"{_han('a')}(?:以?前|之前|以?后|之后|左右|前后|版|年度)")),
     ("none", _compiled(rf"(?:约|大约|大概|将近|近){_han('a')}")),
     ("point", _compiled(rf"(?:截至|截止到?|在|于)?{_HAN_FREE}{_han('a')}")),

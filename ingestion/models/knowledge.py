@@ -158,8 +158,8 @@ class Relationship(TenantModel):
 class Evidence(TenantModel):
     """The sentence that supports a relationship, and when it says that the fact holds.
 
-    ``period_start`` and ``period_end`` are ISO 8601 dates of the precision the text has, '' where it
-    says nothing: both empty is undated, one empty is open. ``period_quote_start`` and
+    ``period_start`` and ``period_end`` are ISO 8601 dates of the precision the text has, '' where
+    it says nothing: both empty is undated, one empty is open. ``period_quote_start`` and
     ``period_quote_end`` are the words they rest on, counted from the chunk's start.
     """
 
