@@ -44,7 +44,7 @@ WHERE %(as_of)s = '' OR id NOT IN (
       AND (period_start <> '' OR period_end <> '')
     GROUP BY relationship_id HAVING NOT bool_or({HOLDS}))
 GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
-"""
+"""  # noqa: S608  the constant of a condition
 
 TYPES: Final[LiteralString] = """
 SELECT type, count(*) FROM ingestion_entity

@@ -10,7 +10,7 @@ what is stated has a period; names that merely occur together have none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import regex
@@ -71,12 +71,21 @@ class PassageText:
 
     def of_relation(self, relation: FoundRelation) -> Period | None:
         """The period of a stated fact; its quote is counted from the passage's start."""
-        if relation.kind != STATED:
+        if relation.kind != STATED or not self.text:
             return None
         mentions = self.extraction.mentions
         span = (relation.start, relation.end)
         found = self._nearest(span, mentions[relation.target], relation.predicate)
         return opened(found, relation.predicate)
+
+    def dated(self, claim: FoundClaim) -> FoundClaim:
+        """The claim, with the period of its quote where a model gave none."""
+        if claim.period_start or claim.period_end or not self.text:
+            return claim
+        period = self.of_claim(claim)
+        if period is None:
+            return claim
+        return replace(claim, period_start=period.start, period_end=period.end)
 
     def of_claim(self, claim: FoundClaim) -> Period | None:
         """The period of a claim; one without an object is about all of its quote."""

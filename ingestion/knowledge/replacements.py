@@ -55,7 +55,8 @@ _HEADS: Final = regex.compile(
 _ACTIVE: Final = {"heads": "headed", "headed": "headed", "chairs": "chaired", "chaired": "chaired"}
 _ALIKE: Final = {
     "chairman": "chair", "chairwoman": "chair", "chairperson": "chair",
-    "chief executive officer": "ceo", "chief executive": "ceo", "king": "monarch", "queen": "monarch", "emperor": "monarch",
+    "chief executive officer": "ceo", "chief executive": "ceo",
+    "king": "monarch", "queen": "monarch", "emperor": "monarch",
     "empress": "monarch", "headmistress": "headmaster", "seated": "based", "headquartered": "based",
 }  # fmt: skip
 

@@ -80,9 +80,9 @@ class Query:
     """One question to one workspace.
 
     ``documents`` is the resolved scope, None for every document; ``include`` and ``exclude`` are
-    entities to start from and to leave out. ``as_of`` is a date, '' for any time. ``chat`` is None on the local tier; a mode that calls
-    it does so outside transactions, reports its steps to ``reporter`` and makes at most ``calls``
-    calls. Modes add to ``notes``.
+    entities to start from and to leave out. ``as_of`` is a date, '' for any time. ``chat`` is None
+    on the local tier; a mode that calls it does so outside transactions, reports its steps to
+    ``reporter`` and makes at most ``calls`` calls. Modes add to ``notes``.
     """
 
     workspace_id: UUID

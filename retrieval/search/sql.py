@@ -165,7 +165,7 @@ FROM (SELECT chunk_id, period_start, period_end FROM ingestion_evidence
       SELECT chunk_id, period_start, period_end FROM ingestion_claim
       WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])) AS said
 GROUP BY chunk_id HAVING NOT bool_or({HOLDS})
-"""
+"""  # noqa: S608  the constant of a condition
 
 
 # --- the graph ------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ FROM ingestion_evidence
 WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[])){_AT_DATE}
 ORDER BY relationship_id, strength DESC, chunk_id, start
-"""
+"""  # noqa: S608  the constant of a condition
 
 # The passages in the scope that state relationships, each once.
 CHUNKS_STATING: Final[LiteralString] = """
@@ -249,7 +249,7 @@ WHERE workspace_id = %(workspace)s AND subject_id = ANY(%(entities)s::uuid[])
   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[])){_AT_DATE}
 ORDER BY array_position(%(entities)s::uuid[], subject_id), id
 LIMIT %(count)s
-"""
+"""  # noqa: S608  the constant of a condition
 
 # Those of some passages that exist in the scope, with their text if wanted.
 PLACES: Final[LiteralString] = """

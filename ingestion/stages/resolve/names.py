@@ -178,7 +178,7 @@ class _Resolver:
         for claim in extraction.claims:
             if subject := refs[claim.subject]:
                 about = refs[claim.object] if claim.object is not None else None
-                dated = _dated(claim, passage)
+                dated = passage.dated(claim)
                 self.statements.append(Statement(subject, about, chunk_id, dated))
 
     def _meaning(self, key: str, position: MentionPosition) -> Meaning | None:
@@ -220,18 +220,8 @@ class _Resolver:
         for relation in passage.extraction.relations:
             source, target = meanings[relation.source], meanings[relation.target]
             if source and target and self._decided.keeps(source, target):
-                period = passage.of_relation(relation) if passage.text else None
+                period = passage.of_relation(relation)
                 yield Fact(source.entity, target.entity, chunk_id, relation, period)
-
-
-def _dated(claim: FoundClaim, passage: PassageText) -> FoundClaim:
-    """The claim, with the period of its quote where a model gave none."""
-    if claim.period_start or claim.period_end or not passage.text:
-        return claim
-    period = passage.of_claim(claim)
-    if period is None:
-        return claim
-    return replace(claim, period_start=period.start, period_end=period.end)
 
 
 def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
