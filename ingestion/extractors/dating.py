@@ -35,7 +35,9 @@ _OTHER: Final = regex.compile(
     regex.IGNORECASE,
 )
 # *and* that joins more than names: *and died*, unlike *and the Harbour Board*.
-_AND: Final = regex.compile(rf"\b(?:and|or)\b,?\s*(?!(?:(?:the|a|an|of|in|at|for)\s+)*{NAME_SIGN})")
+_AND: Final = regex.compile(
+    rf"\b(?:and|or)\b,?\s*+(?!(?:(?:the|a|an|of|in|at|for)\s+)*{NAME_SIGN})"
+)
 _COMMA: Final = regex.compile(rf"[,，、](?!\s*(?:and\s+)?(?:the\s+)?{NAME_SIGN})")
 _OPENS: Final = regex.compile(
     r"(?:^|[;:,，；。]|\b(?:and|but|while|that)\b)\W*(?:\p{L}+ly\s+|then\s+|later\s+|(?:and|but)\s+)?$",

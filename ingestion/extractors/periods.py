@@ -364,16 +364,14 @@ def _chinese(text: str) -> Iterator[tuple[int, int, Ends | None]]:
 
 def _read_chinese(kind: str, groups: Mapping[str, str | None]) -> Ends | None:
     if kind == "decade":
-        first = (int(groups["century"] or 0) - 1) * 100 + int(groups["tens"] or 0)
-        return str(first), str(first + 9)
+        decade = (int(groups["century"] or 0) - 1) * 100 + int(groups["tens"] or 0)
+        return _decade("", decade)
     first = _han_iso(groups, "a")
     if kind == "range":
         return _ordered(first, _han_iso(groups, "b"))
     if kind == "months":
         return _ordered(first[:7], f"{first[:4]}-{_han_month(groups['b_m'] or ''):02}")
-    if kind == "none" or not first:
-        return None
-    return {"since": (first, ""), "until": ("", first)}.get(kind, (first, first))
+    return _from_one(kind, first) if first and kind != "none" else None
 
 
 def _han_iso(groups: Mapping[str, str | None], name: str) -> str:

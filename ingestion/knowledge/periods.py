@@ -54,7 +54,8 @@ def holding(rows: QuerySet[RowT], as_of: str) -> QuerySet[RowT]:
 
 def dated(rows: QuerySet[RowT]) -> QuerySet[RowT]:
     """Those of some evidence or claims that have a period."""
-    return rows.exclude(period_start="", period_end="")
+    undated = Q(period_start="", period_end="")
+    return rows.filter(~undated)
 
 
 def in_words(start: str, end: str) -> str:

@@ -287,13 +287,13 @@ def claim_rows(
     )
     given = {"type": wanted.type, "status": wanted.status, "description__icontains": wanted.text}
     rows = rows.filter(**{name: value for name, value in given.items() if value})
-    rows = periods.holding(rows, wanted.as_of)
+    held = periods.holding(rows, wanted.as_of)
     if wanted.is_dated:
-        rows = rows.exclude(period_start="", period_end="")
-        return rows.order_by(
+        held = held.exclude(period_start="", period_end="")
+        return held.order_by(
             Case(When(period_start="", then=F("period_end")), default=F("period_start")), "id"
         )
-    return rows.order_by("type", "period_start", "description", "chunk_id", "start", "id")
+    return held.order_by("type", "period_start", "description", "chunk_id", "start", "id")
 
 
 def claim_views(entity: Entity, rows: Iterable[Claim]) -> list[ClaimView]:
