@@ -23,6 +23,8 @@ from ingestion.models import Entity, Evidence, Relationship
 from kb_project.text.dates import AFTER
 from workspaces.models import Workspace
 
+MOMENTS: Final = frozenset({"led", "headed", "chaired", "governed", "presided over", "based"})
+"""Words that also tell of an event: at a point in time they say nothing about who came next."""
 MOST_READ: Final = 2_000
 """Dated statements about the things on one page."""
 _OFFICES: Final = (
@@ -154,7 +156,8 @@ def replaced(statements: Iterable[Held]) -> dict[UUID, Held]:
     """Each relationship that was replaced, with the first statement that replaced it."""
     by_post: defaultdict[Post, list[Held]] = defaultdict(list)
     for one in statements:
-        by_post[one.post].append(one)
+        if not (one.post.office in MOMENTS and one.start == one.end):
+            by_post[one.post].append(one)
     found: dict[UUID, Held] = {}
     for held in by_post.values():
         latest: dict[UUID, Held] = {}
