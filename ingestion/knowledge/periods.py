@@ -45,11 +45,12 @@ def holding(rows: QuerySet[RowT], as_of: str) -> QuerySet[RowT]:
     if not as_of:
         return rows
     widened: Any = Collate(Concat(F("period_end"), Value(AFTER)), "C")
-    dated = rows.alias(holds_from=Collate(F("period_start"), "C"), holds_to=widened)
-    return dated.filter(
+    since: Any = Collate(F("period_start"), "C")
+    held: QuerySet[RowT] = rows.alias(holds_from=since, holds_to=widened).filter(
         Q(period_start="") | Q(holds_from__lte=as_of + AFTER),
         Q(period_end="") | Q(holds_to__gte=as_of),
     )
+    return held
 
 
 def dated(rows: QuerySet[RowT]) -> QuerySet[RowT]:
