@@ -127,7 +127,7 @@ class FactPeriodSerializer(serializers.Serializer[Any]):
     start = serializers.CharField(allow_blank=True)
     end = serializers.CharField(allow_blank=True)
     words = serializers.CharField(help_text="The words it rests on.")
-    source = SourceSpanSerializer()  # type: ignore[assignment]  # the API's word for it
+    passage = SourceSpanSerializer(source="source", help_text="The sentence that says so.")
 
 
 class ReplacementSerializer(serializers.Serializer[Any]):

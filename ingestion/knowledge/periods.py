@@ -6,7 +6,7 @@ common, or if it has no period. A fact that has periods holds if any of them doe
 
 from __future__ import annotations
 
-from typing import Any, Final, LiteralString, TypeVar
+from typing import Any, Final, TypeVar
 
 from django.db.models import F, Model, Q, QuerySet, Value
 from django.db.models.functions import Collate, Concat
@@ -20,12 +20,6 @@ MONTHS: Final = (
     *("September", "October", "November", "December"),
 )
 RowT = TypeVar("RowT", bound=Model)
-
-# Whether a row of statements with a period holds at ``as_of``. Dates sort as text.
-HOLDS: Final[LiteralString] = """
-((period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
- AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s))
-"""
 
 
 def as_of_date(value: object) -> str:

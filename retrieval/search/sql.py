@@ -1,7 +1,8 @@
 """Hand-written SQL for searching: passages, names, the graph, reports.
 
 ``%(documents)s`` is the scope: NULL for the whole workspace, otherwise the documents to stay in.
-``%(as_of)s`` is the date at which dated statements must hold, '' for any time.
+``%(as_of)s`` is the date at which dated statements must hold, '' for any time. Dates sort as text,
+and with ``~`` behind them after all they contain: see ``kb_project.text.dates``.
 Every statement names the workspace itself; row-level security is the second lock. Ids are passed as
 arrays: the planner has few statistics on a newly filled workspace, and would join whole tables row
 by row.
@@ -10,8 +11,6 @@ by row.
 from __future__ import annotations
 
 from typing import Final, LiteralString
-
-from ingestion.knowledge.periods import HOLDS
 
 # Vectors have length one, so the inner product is the cosine; an exact scan is the fastest lossless
 # way up to 10,000 chunks.
@@ -157,15 +156,18 @@ ORDER BY a.key, e.mention_count DESC, e.id
 # --- time -----------------------------------------------------------------------------------------
 
 # Those of some passages of which every statement is dated, and none holds at a date.
-NOT_HOLDING: Final[LiteralString] = f"""
+NOT_HOLDING: Final[LiteralString] = """
 SELECT chunk_id
 FROM (SELECT chunk_id, period_start, period_end FROM ingestion_evidence
       WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
       UNION ALL
       SELECT chunk_id, period_start, period_end FROM ingestion_claim
       WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])) AS said
-GROUP BY chunk_id HAVING NOT bool_or({HOLDS})
-"""  # noqa: S608  the constant of a condition
+GROUP BY chunk_id
+HAVING NOT bool_or(
+    (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+    AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s))
+"""
 
 
 # --- the graph ------------------------------------------------------------------------------------
@@ -223,16 +225,17 @@ WHERE workspace_id = %(workspace)s AND id = ANY(%(relationships)s::uuid[])
   AND source_id <> ALL(%(exclude)s::uuid[]) AND target_id <> ALL(%(exclude)s::uuid[])
 """
 
-_AT_DATE: Final[LiteralString] = f"\n  AND (%(as_of)s = '' OR {HOLDS})\n"
-
 # The evidence of relationships in the scope, strongest first.
-EVIDENCE_OF: Final[LiteralString] = f"""
+EVIDENCE_OF: Final[LiteralString] = """
 SELECT relationship_id, chunk_id, start, "end", predicate, kind = 'stated', description
 FROM ingestion_evidence
 WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[])){_AT_DATE}
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+  AND (%(as_of)s = '' OR (
+      (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+      AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
 ORDER BY relationship_id, strength DESC, chunk_id, start
-"""  # noqa: S608  the constant of a condition
+"""
 
 # The passages in the scope that state relationships, each once.
 CHUNKS_STATING: Final[LiteralString] = """
@@ -241,15 +244,18 @@ WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::
   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
 """
 
-CLAIMS_OF: Final[LiteralString] = f"""
+CLAIMS_OF: Final[LiteralString] = """
 SELECT id, subject_id, type, status, period_start, period_end, description, chunk_id
 FROM ingestion_claim
 WHERE workspace_id = %(workspace)s AND subject_id = ANY(%(entities)s::uuid[])
   AND (object_id IS NULL OR object_id <> ALL(%(exclude)s::uuid[]))
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[])){_AT_DATE}
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+  AND (%(as_of)s = '' OR (
+      (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+      AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
 ORDER BY array_position(%(entities)s::uuid[], subject_id), id
 LIMIT %(count)s
-"""  # noqa: S608  the constant of a condition
+"""
 
 # Those of some passages that exist in the scope, with their text if wanted.
 PLACES: Final[LiteralString] = """

@@ -87,7 +87,7 @@ def test_a_fact_says_when_it_holds_and_what_replaced_it(cast):
 
     assert (ada["period"]["start"], ada["period"]["end"]) == ("1902", "1911-05")
     assert ada["period"]["words"] == "from 1902 to May 1911"
-    assert ada["period"]["source"]["text"] == ADA.text
+    assert ada["period"]["passage"]["text"] == ADA.text
     assert ada["replaced"]["by"]["name"] == "Bram Oost"
     assert (ada["replaced"]["since"], ada["replaced"]["relationship"]) == (
         "1911-06",
