@@ -121,6 +121,23 @@ class EntityListApi(WorkspaceAPIView):
         return curated(self, entities.entity_create)
 
 
+class FactPeriodSerializer(serializers.Serializer[Any]):
+    """When a fact holds: ISO 8601 dates of the text's precision; an open end is empty."""
+
+    start = serializers.CharField(allow_blank=True)
+    end = serializers.CharField(allow_blank=True)
+    words = serializers.CharField(help_text="The words it rests on.")
+    passage = SourceSpanSerializer(source="source", help_text="The sentence that says so.")
+
+
+class ReplacementSerializer(serializers.Serializer[Any]):
+    """What a later statement gives instead of a fact."""
+
+    by = OtherEntitySerializer()
+    relationship = serializers.UUIDField(source="relationship_id")
+    since = serializers.CharField()
+
+
 class FactSerializer(serializers.Serializer[Any]):
     relationship = serializers.UUIDField(source="relationship.pk")
     predicate = serializers.CharField(allow_blank=True)
@@ -132,6 +149,10 @@ class FactSerializer(serializers.Serializer[Any]):
     weight = serializers.FloatField(source="relationship.weight")
     evidence = serializers.IntegerField(source="relationship.evidence_count")
     sources = SourceSpanSerializer(many=True)
+    period = FactPeriodSerializer(allow_null=True)
+    replaced = ReplacementSerializer(
+        allow_null=True, help_text="Null unless a later statement replaces it."
+    )
 
 
 class NamingDocumentSerializer(serializers.Serializer[Any]):

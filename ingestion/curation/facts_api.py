@@ -14,6 +14,7 @@ from ingestion.curation.history_api import curated, curation_of_one
 from ingestion.history.api import ReasonSerializer, tags_of
 from ingestion.knowledge import facts, queries
 from ingestion.knowledge.facts import KINDS, FactFilter
+from ingestion.knowledge.periods import as_of_date
 from ingestion.knowledge.queries import ClaimFilter, ClaimView
 from ingestion.knowledge.serializers import OtherEntitySerializer
 from ingestion.knowledge.spans import span_of
@@ -22,6 +23,12 @@ from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, reading
 
 DATE_HELP = "A year, a month or a day: 1974, 1974-05 or 1974-05-21."
+AS_OF: dict[str, Any] = {
+    "required": False,
+    "default": "",
+    "allow_blank": True,
+    "help_text": f"Only what holds then, or has no date. {DATE_HELP}",
+}
 
 
 class EntityFactsApi(WorkspaceAPIView):
@@ -40,6 +47,7 @@ class EntityFactsApi(WorkspaceAPIView):
         type = serializers.CharField(
             required=False, default="", allow_blank=True, help_text="The other entity's type."
         )
+        as_of = serializers.CharField(**AS_OF)
 
     class OutputSerializer(PageOutput):
         results = FactSerializer(many=True)
@@ -49,7 +57,8 @@ class EntityFactsApi(WorkspaceAPIView):
         """List the facts of an entity, strongest first, each with its best sources."""
         wanted = self.query()
         entity = queries.entity_get(workspace=self.workspace, entity_id=entity_id)
-        filtered = FactFilter(wanted["kind"], wanted["q"], wanted["type"])
+        as_of = as_of_date(wanted["as_of"])
+        filtered = FactFilter(wanted["kind"], wanted["q"], wanted["type"], as_of)
         rows = facts.fact_rows(self.workspace, entity, filtered)
         page = page_of(rows, page=wanted["page"], page_size=wanted["page_size"])
         return page.of(facts.facts_of(self.workspace, entity, page.results))
@@ -72,6 +81,7 @@ class EntityClaimsApi(WorkspaceAPIView):
         dated = serializers.BooleanField(
             required=False, default=False, help_text="Only claims with a date, by time."
         )
+        as_of = serializers.CharField(**AS_OF)
 
     class OutputSerializer(PageOutput):
         results = ClaimSerializer(many=True)
@@ -81,7 +91,13 @@ class EntityClaimsApi(WorkspaceAPIView):
         """List the claims with the entity at either end, by type and time."""
         wanted = self.query()
         entity = queries.entity_get(workspace=self.workspace, entity_id=entity_id)
-        filtered = ClaimFilter(wanted["type"], wanted["status"], wanted["q"], wanted["dated"])
+        filtered = ClaimFilter(
+            type=wanted["type"],
+            status=wanted["status"],
+            text=wanted["q"],
+            is_dated=wanted["dated"],
+            as_of=as_of_date(wanted["as_of"]),
+        )
         rows = queries.claim_rows(self.workspace, entity, filtered)
         page = page_of(rows, page=wanted["page"], page_size=wanted["page_size"])
         return page.of(queries.claim_views(entity, page.results))

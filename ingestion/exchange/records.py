@@ -115,7 +115,8 @@ class FactRecord:
     """A relationship as it is exported; ``predicates`` name it in a few words each.
 
     ``evidence`` is ``[{"quote", "predicate", "kind", "document", "document_id", "version", "start",
-    "end"}, …]``, offsets into the text of that version.
+    "end"}, …]``, offsets into the text of that version, with ``period_start`` and ``period_end``
+    where the quote says when it holds.
     """
 
     id: str
@@ -262,7 +263,7 @@ def predicates_of(predicates: Sequence[str], keywords: Sequence[str]) -> list[st
 def _evidence(values: dict[str, Any]) -> defaultdict[uuid.UUID, list[dict[str, Any]]]:
     quotes: defaultdict[uuid.UUID, list[dict[str, Any]]] = defaultdict(list)
     rows = run_sql(sql.EVIDENCE, {**values, "most": MOST_EVIDENCE})
-    for fact, quote, predicate, kind, title, document, version, start, end in rows:
+    for fact, quote, predicate, kind, title, document, version, start, end, *period in rows:
         quotes[fact].append(
             {
                 "quote": quote,
@@ -273,9 +274,15 @@ def _evidence(values: dict[str, Any]) -> defaultdict[uuid.UUID, list[dict[str, A
                 "version": version,
                 "start": start,
                 "end": end,
+                **_period(*period),
             }
         )
     return quotes
+
+
+def _period(start: str, end: str) -> dict[str, str]:
+    """When a statement holds, if it says so; an open end is ''."""
+    return {"period_start": start, "period_end": end} if start or end else {}
 
 
 def _lists(query: LiteralString, values: dict[str, Any]) -> defaultdict[uuid.UUID, list[str]]:

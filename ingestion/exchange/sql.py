@@ -7,7 +7,7 @@ from typing import Final, LiteralString
 # The evidence of some facts, the best first and at most so much of each, with its quotes.
 EVIDENCE: Final[LiteralString] = """
 SELECT e.relationship_id, substr(c.text, e.start - c.start + 1, e.end - e.start), e.predicate,
-       e.kind, d.title, d.id, v.number, e.start, e.end
+       e.kind, d.title, d.id, v.number, e.start, e.end, e.period_start, e.period_end
   FROM (SELECT *, row_number() OVER (PARTITION BY relationship_id
                                          ORDER BY kind, strength DESC, chunk_id, start) AS place
           FROM ingestion_evidence

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from ingestion.explorer import queries
 from ingestion.explorer.queries import Scope
+from ingestion.knowledge.periods import as_of_date
 from kb_project.errors import InputError
 from workspaces.api import WorkspaceAPIView, reading
 
@@ -48,6 +49,10 @@ class GraphViewApi(WorkspaceAPIView):
             max_length=40 * MOST_NAMED,
             help_text=f"Up to {MOST_NAMED} ids with commas between them, and what is around them.",
         )
+        as_of = serializers.CharField(
+            required=False,
+            help_text="Leave out relationships that do not hold then: 2019, 2019-05, 2019-05-03.",
+        )
         limit = serializers.IntegerField(
             default=queries.USUAL, min_value=1, max_value=queries.MOST, help_text="Entities."
         )
@@ -71,14 +76,16 @@ class GraphViewApi(WorkspaceAPIView):
 
 
 def _scope(given: dict[str, Any]) -> Scope:
+    as_of = as_of_date(given.get("as_of"))
     for kind in ("entity", "document", "topic"):
         if given.get(kind):
-            return Scope(kind, id=given[kind])
+            return Scope(kind, id=given[kind], as_of=as_of)
     named = [one for one in given.get("entities", "").split(",") if one]
     if not named:
-        return Scope()
+        return Scope(as_of=as_of)
     try:
-        return Scope("entities", ids=tuple(dict.fromkeys(UUID(one) for one in named)))
+        ids = tuple(dict.fromkeys(UUID(one) for one in named))
+        return Scope("entities", ids=ids, as_of=as_of)
     except ValueError:
         raise InputError(
             "The ids of entities are not readable.", next_step="Separate ids with commas."

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
+from django.http import QueryDict
 from django.urls import reverse
 
 from ingestion.curation.presenters import page_context
 from ingestion.explorer import queries
 from ingestion.explorer.queries import Picture, Scope
 from ingestion.knowledge import queries as knowledge_queries
+from ingestion.knowledge.periods import readable
 from workspaces.models import Workspace
 
 MOST_FACTS: Final = 12
@@ -25,7 +27,7 @@ LEADS: Final = {
 DIGITS: Final = 3
 
 
-def explorer_context(workspace: Workspace, scope: Scope, query: str) -> dict[str, Any]:
+def explorer_context(workspace: Workspace, scope: Scope, given: QueryDict) -> dict[str, Any]:
     """Build the context of the explorer's page. Raises NotFoundError."""
     types = queries.types(workspace=workspace)
     return page_context(
@@ -35,7 +37,9 @@ def explorer_context(workspace: Workspace, scope: Scope, query: str) -> dict[str
         subject=queries.title_of(workspace=workspace, scope=scope),
         subject_url=_subject_url(workspace, scope),
         lead=LEADS[scope.kind],
-        query=query,
+        query=given.urlencode(),
+        kept=[(name, value) for name, value in given.items() if name != "as_of"],
+        date=readable(scope.as_of),
         types=types,
         total=sum(number for _, number in types),
         most=queries.MOST,
@@ -90,16 +94,16 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, DIGITS)
 
 
-def entity_panel(workspace: Workspace, entity_id: UUID) -> dict[str, Any]:
+def entity_panel(workspace: Workspace, entity_id: UUID, as_of: str = "") -> dict[str, Any]:
     """Build the panel about an entity. Raises NotFoundError."""
     view = knowledge_queries.entity_view(
-        workspace=workspace, entity_id=entity_id, most_facts=MOST_FACTS
+        workspace=workspace, entity_id=entity_id, most_facts=MOST_FACTS, as_of=as_of
     )
     return page_context(workspace, "graph", view=view, entity=view.entity)
 
 
-def between_panel(workspace: Workspace, a: UUID, b: UUID) -> dict[str, Any]:
+def between_panel(workspace: Workspace, a: UUID, b: UUID, as_of: str = "") -> dict[str, Any]:
     """Build the panel about a relationship. Raises NotFoundError."""
     ends = [knowledge_queries.entity_get(workspace=workspace, entity_id=one) for one in (a, b)]
-    statements = queries.statements_between(workspace=workspace, a=a, b=b)
+    statements = queries.statements_between(workspace=workspace, a=a, b=b, as_of=as_of)
     return page_context(workspace, "graph", ends=ends, statements=statements)

@@ -17,8 +17,8 @@ from uuid import UUID
 from ingestion.documents.queries import document_get
 from ingestion.explorer import sql
 from ingestion.graph.queries import PathOrder, paths_between
-from ingestion.knowledge import queries as knowledge_queries, topics
-from ingestion.knowledge.facts import BEST_EVIDENCE
+from ingestion.knowledge import periods, queries as knowledge_queries, topics
+from ingestion.knowledge.facts import best_first
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import (
     Community,
@@ -70,11 +70,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a picture is of: ``id`` is an entity, document or topic; ``ids`` are entities."""
+    """What a picture is of: ``id`` is an entity, document or topic; ``ids`` are entities.
+
+    ``as_of`` is a date: relationships that do not hold then are left out.
+    """
 
     kind: str = "workspace"
     id: UUID | None = None
     ids: tuple[UUID, ...] = ()
+    as_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def opening(*, workspace: Workspace, scope: Scope, limit: int = USUAL) -> Pictur
     focus = scope.ids or ((scope.id,) if scope.kind == "entity" and scope.id else ())
     nodes = _nodes(workspace, ids)
     shown = {node.id for node in nodes}
-    edges = _edges(workspace, shown, shown)
+    edges = _edges(workspace, shown, shown, scope.as_of)
     return Picture(
         nodes=tuple(nodes),
         edges=tuple(drawn(edges, keep=[one for one in focus if one in shown][:3])),
@@ -127,7 +131,7 @@ def opening(*, workspace: Workspace, scope: Scope, limit: int = USUAL) -> Pictur
     )
 
 
-def _of_workspace(workspace: Workspace, _scope: Scope, limit: int) -> tuple[list[UUID], int]:
+def _of_workspace(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
     rows = Entity.objects.in_workspace(workspace)
     ranked = rows.order_by("-rank", "-mention_count", "name", "id").values_list("pk", flat=True)
     wanted = CANDIDATES * limit
@@ -135,14 +139,14 @@ def _of_workspace(workspace: Workspace, _scope: Scope, limit: int) -> tuple[list
     if len(candidates) < LEAST:
         # A workspace of little else than terms shows them.
         candidates = list(dict.fromkeys([*candidates, *ranked[:wanted]]))
-    return _telling(workspace, candidates, limit), rows.count()
+    return _telling(workspace, candidates, limit, scope.as_of), rows.count()
 
 
 def _of_document(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
     named = {"workspace": workspace.pk, "id": scope.id}
     rows = run_sql(sql.IN_DOCUMENT, {**named, "limit": CANDIDATES * limit})
     [(total,)] = run_sql(sql.COUNT_IN_DOCUMENT, named)
-    return _telling(workspace, [row[0] for row in rows], limit), total
+    return _telling(workspace, [row[0] for row in rows], limit, scope.as_of), total
 
 
 def _of_topic(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
@@ -150,13 +154,14 @@ def _of_topic(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID
         communities__community=scope.id, communities__workspace=workspace
     )
     ranked = rows.order_by("-rank", "-mention_count", "name", "id").values_list("pk", flat=True)
-    return _telling(workspace, list(ranked[: CANDIDATES * limit]), limit), rows.count()
+    candidates = list(ranked[: CANDIDATES * limit])
+    return _telling(workspace, candidates, limit, scope.as_of), rows.count()
 
 
 def _of_entity(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=found(scope.id, "entity"))
-    near = graph_reader().neighbours(workspace.pk, entity.pk, limit - 1)
-    return _once([entity.pk, *(one.node.id for one in near)]), 1 + entity.degree
+    near = _neighbours(workspace, entity.pk, limit - 1, scope.as_of)
+    return _once([entity.pk, *near]), 1 + entity.degree
 
 
 def _of_entities(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
@@ -183,9 +188,23 @@ OPENINGS: Final[dict[str, Opening]] = {
 }
 
 
-def _telling(workspace: Workspace, candidates: Sequence[UUID], limit: int) -> list[UUID]:
+def _neighbours(workspace: Workspace, entity_id: UUID, limit: int, as_of: str) -> list[UUID]:
+    """Return the strongest neighbours, of twice as many those that are neighbours at a date."""
+    wanted = 2 * limit if as_of else limit
+    near = graph_reader().neighbours(workspace.pk, entity_id, wanted)
+    ids = _once([one.node.id for one in near])
+    if as_of:
+        edges = _edges(workspace, [entity_id], ids, as_of)
+        tied = {end for edge in edges for end in (edge.a, edge.b)}
+        ids = [one for one in ids if one in tied]
+    return ids[:limit]
+
+
+def _telling(
+    workspace: Workspace, candidates: Sequence[UUID], limit: int, as_of: str
+) -> list[UUID]:
     """Return the first candidates that are connected to another one, and fill up if few are."""
-    edges = _edges(workspace, candidates, candidates)
+    edges = _edges(workspace, candidates, candidates, as_of)
     tied = {end for edge in edges for end in (edge.a, edge.b)}
     connected = [one for one in candidates if one in tied][:limit]
     missing = min(LEAST, limit) - len(connected)
@@ -197,31 +216,46 @@ def _once(ids: Collection[UUID]) -> list[UUID]:
 
 
 # --- growing --------------------------------------------------------------------------------------
-def expanded(*, workspace: Workspace, entity_id: UUID, shown: Sequence[UUID]) -> Picture:
+def expanded(
+    *, workspace: Workspace, entity_id: UUID, shown: Sequence[UUID], as_of: str = ""
+) -> Picture:
     """Return an entity's strongest neighbours that are not shown yet. Raises NotFoundError."""
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=entity_id)
     room = max(0, min(MORE, MOST - len(shown)))
-    near = graph_reader().neighbours(workspace.pk, entity.pk, len(shown) + MORE)
+    near = _neighbours(workspace, entity.pk, len(shown) + MORE, as_of)
     there = set(shown)
-    fresh = [one for one in _once([n.node.id for n in near]) if one not in there][:room]
-    picture = added(workspace=workspace, ids=[entity.pk, *fresh], shown=shown, keep=[entity.pk])
+    fresh = [one for one in near if one not in there][:room]
+    picture = added(
+        workspace=workspace,
+        ids=[entity.pk, *fresh],
+        shown=shown,
+        keep=[entity.pk],
+        as_of=as_of,
+    )
     drawn_here = sum(entity.pk in (edge.a, edge.b) for edge in picture.edges)
     return replace(picture, remaining=max(0, entity.degree - drawn_here), focus=(entity.pk,))
 
 
 def connected(
-    *, workspace: Workspace, source: UUID, target: UUID, shown: Sequence[UUID]
+    *, workspace: Workspace, source: UUID, target: UUID, shown: Sequence[UUID], as_of: str = ""
 ) -> Picture:
     """Return the shortest paths between two entities; none if they are too far apart.
+
+    With a date, those of them of which every step holds then.
 
     Raises NotFoundError.
     """
     ways = paths_between(workspace, source, target, most=PATHS, order=PathOrder.SHORTEST)
     paths = tuple(tuple(node.id for node in way.nodes) for way in ways.paths)
+    named = _once([one for path in paths for one in path])
+    edges_at = {frozenset((one.a, one.b)): one for one in _edges(workspace, named, named, as_of)}
+    paths = tuple(
+        path for path in paths if all(frozenset(step) in edges_at for step in pairwise(path))
+    )
     ids = _once([source, target, *(one for path in paths for one in path)])
-    picture = added(workspace=workspace, ids=ids, shown=shown)
+    picture = added(workspace=workspace, ids=ids, shown=shown, as_of=as_of)
     steps = {frozenset(step) for path in paths for step in pairwise(path)}
-    lines = [edge for edge in _edges(workspace, ids, ids) if frozenset((edge.a, edge.b)) in steps]
+    lines = [edge for ends, edge in edges_at.items() if ends in steps]
     edges = dict.fromkeys([*lines, *picture.edges])
     return replace(picture, edges=tuple(edges), focus=(source, target), paths=paths)
 
@@ -232,6 +266,7 @@ def added(
     ids: Sequence[UUID],
     shown: Sequence[UUID],
     keep: Sequence[UUID] = (),
+    as_of: str = "",
 ) -> Picture:
     """Return entities to add to a picture, with their relationships to what it shows.
 
@@ -240,7 +275,7 @@ def added(
     there = set(shown)
     nodes = _nodes(workspace, [one for one in _once(ids) if one not in there])
     fresh = [node.id for node in nodes]
-    edges = _edges(workspace, [*fresh, *keep], [*shown, *fresh])
+    edges = _edges(workspace, [*fresh, *keep], [*shown, *fresh], as_of)
     return Picture(
         nodes=tuple(nodes),
         edges=tuple(drawn(edges, keep=keep)),
@@ -259,11 +294,13 @@ def _nodes(workspace: Workspace, ids: Sequence[UUID]) -> list[Node]:
     return [known[one] for one in ids if one in known]
 
 
-def _edges(workspace: Workspace, new: Collection[UUID], ids: Collection[UUID]) -> list[Edge]:
+def _edges(
+    workspace: Workspace, new: Collection[UUID], ids: Collection[UUID], as_of: str = ""
+) -> list[Edge]:
     """Return relationships between a new entity and any of ``ids``, strongest first."""
     if not new or not ids:
         return []
-    values = {"workspace": workspace.pk, "new": list(new), "ids": list(ids)}
+    values = {"workspace": workspace.pk, "new": list(new), "ids": list(ids), "as_of": as_of}
     return [Edge(*row) for row in run_sql(sql.EDGES, values)]
 
 
@@ -308,15 +345,18 @@ class Statement:
     target: Entity
     predicate: str
     span: SourceSpan
+    period: str = ""
 
 
-def statements_between(*, workspace: Workspace, a: UUID, b: UUID) -> list[Statement]:
-    """Return the strongest passages about a relationship between two entities."""
+def statements_between(
+    *, workspace: Workspace, a: UUID, b: UUID, as_of: str = ""
+) -> list[Statement]:
+    """Return the strongest passages about a relationship between two entities, at a date only
+    those that hold then."""
     rows = (
-        Evidence.objects.in_workspace(workspace)
+        periods.holding(Evidence.objects.in_workspace(workspace), as_of)
         .filter(relationship__source__in=(a, b), relationship__target__in=(a, b))
         .select_related("relationship__source", "relationship__target", "chunk__document")
-        .order_by(*BEST_EVIDENCE)[:MOST_QUOTES]
     )
     return [
         Statement(
@@ -324,6 +364,7 @@ def statements_between(*, workspace: Workspace, a: UUID, b: UUID) -> list[Statem
             row.relationship.target,
             row.predicate,
             span_of(row.chunk, row.start, row.end),
+            periods.in_words(row.period_start, row.period_end),
         )
-        for row in rows
+        for row in best_first(rows)[:MOST_QUOTES]
     ]

@@ -21,7 +21,8 @@ WHERE entity.workspace_id = %(workspace)s AND entity.id = ANY (%(ids)s::uuid[])
 """
 
 # Relationships in both directions are one line. A union rather than OR: each half uses its own
-# index, and only relationships between two of the entities are read, however many a hub has.
+# index, and only relationships between two of the entities are read, however many a hub has. One of
+# which all dated evidence lies outside the date ``as_of`` is left out.
 EDGES: Final[LiteralString] = """
 WITH found AS (
     SELECT id, source_id, target_id, weight, evidence_count FROM ingestion_relationship
@@ -34,7 +35,16 @@ WITH found AS (
 )
 SELECT least(source_id, target_id), greatest(source_id, target_id),
        sum(weight), sum(evidence_count)::int
-FROM found GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
+FROM found
+WHERE %(as_of)s = '' OR id NOT IN (
+    SELECT relationship_id FROM ingestion_evidence
+    WHERE workspace_id = %(workspace)s AND relationship_id IN (SELECT id FROM found)
+      AND (period_start <> '' OR period_end <> '')
+    GROUP BY relationship_id
+    HAVING NOT bool_or(
+        (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+        AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
+GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
 """
 
 TYPES: Final[LiteralString] = """

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from ingestion.curation import forms, presenters as curation
 from ingestion.explorer import presenters, queries
 from ingestion.explorer.queries import Picture, Scope
+from ingestion.knowledge.periods import as_of_date
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -25,7 +26,7 @@ SCOPES: Final = ("entity", "document", "topic")
 def explorer(request: UserRequest, workspace: Workspace) -> HttpResponse:
     scope = scope_of(request.GET)
     try:
-        context = presenters.explorer_context(workspace, scope, request.GET.urlencode())
+        context = presenters.explorer_context(workspace, scope, request.GET)
     except NotFoundError:
         if scope.kind != "entity" or scope.id is None:
             raise
@@ -49,25 +50,29 @@ def explorer_more(request: UserRequest, workspace: Workspace) -> HttpResponse:
     The body names the entities shown, too many for an address.
     """
     shown = _ids(request.POST, "shown", most=queries.MOST)
-    picture = _addition(workspace, request.POST, shown)
+    as_of = as_of_date(request.GET.get("as_of"))
+    picture = _addition(workspace, request.POST, shown, as_of)
     return JsonResponse(presenters.as_arrays(workspace, picture, shown))
 
 
-def _addition(workspace: Workspace, given: QueryDict, shown: Sequence[UUID]) -> Picture:
+def _addition(workspace: Workspace, given: QueryDict, shown: Sequence[UUID], as_of: str) -> Picture:
     expand = forms.id_of(given, "expand")
     if expand:
-        return queries.expanded(workspace=workspace, entity_id=expand, shown=shown)
+        return queries.expanded(workspace=workspace, entity_id=expand, shown=shown, as_of=as_of)
     source, target = forms.id_of(given, "from"), forms.id_of(given, "to")
     if source and target:
-        return queries.connected(workspace=workspace, source=source, target=target, shown=shown)
+        return queries.connected(
+            workspace=workspace, source=source, target=target, shown=shown, as_of=as_of
+        )
     ids = _ids(given, "entities", most=MOST_NAMED)
-    return queries.added(workspace=workspace, ids=ids, shown=shown)
+    return queries.added(workspace=workspace, ids=ids, shown=shown, as_of=as_of)
 
 
 @workspace_page(Capability.READ)
 def explorer_entity(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     try:
-        context = presenters.entity_panel(workspace, entity_id)
+        as_of = as_of_date(request.GET.get("as_of"))
+        context = presenters.entity_panel(workspace, entity_id, as_of)
     except NotFoundError:
         # It was merged or deleted while the picture was open.
         return _gone(request, workspace, entity_id, "ingestion/explorer/entity_gone.html")
@@ -78,7 +83,8 @@ def explorer_entity(request: UserRequest, workspace: Workspace, entity_id: UUID)
 def explorer_between(
     request: UserRequest, workspace: Workspace, entity_id: UUID, other_id: UUID
 ) -> HttpResponse:
-    context = presenters.between_panel(workspace, entity_id, other_id)
+    as_of = as_of_date(request.GET.get("as_of"))
+    context = presenters.between_panel(workspace, entity_id, other_id, as_of)
     return render(request, "ingestion/explorer/between.html", context)
 
 
@@ -101,13 +107,17 @@ def _gone(
 
 # --- addresses ------------------------------------------------------------------------------------
 def scope_of(given: QueryDict) -> Scope:
-    """Return what the address asks to see. Raises NotFoundError for ids that are none."""
+    """Return what the address asks to see.
+
+    Raises NotFoundError for ids that are none, and InputError for a date that does not exist.
+    """
+    as_of = as_of_date(given.get("as_of"))
     for kind in SCOPES:
         one = forms.id_of(given, kind)
         if one:
-            return Scope(kind, id=one)
+            return Scope(kind, id=one, as_of=as_of)
     ids = _ids(given, "entities", most=MOST_NAMED)
-    return Scope("entities", ids=tuple(ids)) if ids else Scope()
+    return Scope("entities", ids=tuple(ids), as_of=as_of) if ids else Scope(as_of=as_of)
 
 
 def _ids(given: QueryDict, name: str, *, most: int) -> list[UUID]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import (
+    BooleanField,
     Case,
     Count,
     Exists,
+    ExpressionWrapper,
     F,
     OuterRef,
     Q,
@@ -20,6 +22,8 @@ from django.db.models import (
 )
 from django.db.models.functions import RowNumber
 
+from ingestion.knowledge import periods
+from ingestion.knowledge.replacements import Replacement, replacements
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import Entity, Evidence, Relationship
 from workspaces.models import Workspace
@@ -31,9 +35,23 @@ QUOTES: Final = 5
 """Passages read for each fact in a list; the others are on the fact's own page."""
 STRONGEST_READ: Final = 60
 """Facts in which an entity's closest neighbours are sought: two may link it in both directions."""
-BEST_EVIDENCE: Final = ("kind", "-strength", "chunk_id", "start")
-"""The order of evidence: sentences that state the relationship before those that name both ends."""
+# "stated" sorts before "together".
+_BEST: Final = ("kind", "-strength", "is_undated", "chunk_id", "start")
 _STRONGEST: Final = ("-weight", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class FactPeriod:
+    """When a fact holds: ISO 8601 dates, the ``words`` that say so, and the passage they are in."""
+
+    start: str
+    end: str
+    words: str
+    source: SourceSpan
+
+    @property
+    def text(self) -> str:
+        return periods.in_words(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +59,8 @@ class Fact:
     """A relationship seen from one of its ends, with its evidence.
 
     ``description`` is a model's wording, if no passage states the relationship between the names;
-    without it and ``predicate`` they are only named together.
+    without it and ``predicate`` they are only named together. ``replaced`` says what holds instead
+    of it now.
     """
 
     relationship: Relationship
@@ -50,11 +69,13 @@ class Fact:
     predicate: str
     sources: tuple[SourceSpan, ...]
     description: str = ""
+    period: FactPeriod | None = None
+    replaced: Replacement | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FactFilter:
-    """What to list of an entity's facts.
+    """What to list of an entity's facts, ``as_of`` a date.
 
     ``kind`` is a key of ``KINDS``, ``type`` the type of the entity at the other end. ``text`` is
     sought in that entity's name, in descriptions and in what sentences say between the two.
@@ -63,6 +84,7 @@ class FactFilter:
     kind: str = ""
     text: str = ""
     type: str = ""
+    as_of: str = ""
 
 
 STATED: Final = "stated"
@@ -94,7 +116,16 @@ def fact_rows(
         rows = rows.filter(other_type=wanted.type)
     if wanted.text:
         rows = rows.filter(_saying(workspace, entity, wanted.text))
-    return _of_kind(workspace, rows, wanted.kind)
+    return _of_kind(workspace, rows.filter(holds_at(workspace, wanted.as_of)), wanted.kind)
+
+
+def holds_at(workspace: Workspace, as_of: str) -> Q:
+    """Relationships that hold at a date: any of their dated evidence does, or they have none."""
+    if not as_of:
+        return Q()
+    evidence = Evidence.objects.in_workspace(workspace).filter(relationship=OuterRef("pk"))
+    dated = periods.dated(evidence)
+    return Q(~Exists(dated)) | Q(Exists(periods.holding(dated, as_of)))
 
 
 def _saying(workspace: Workspace, entity: Entity, text: str) -> Q:
@@ -128,7 +159,14 @@ def facts_of(workspace: Workspace, entity: Entity, rows: Iterable[Relationship])
     best = best_evidence(workspace, [link.pk for link in links], QUOTES) if links else ()
     for row in best:
         evidence.setdefault(row.relationship_id, []).append(row)
-    return [_fact(entity, link, evidence.get(link.pk, [])) for link in links]
+    replaced = replacements(workspace, links)
+    return [_fact(entity, link, evidence.get(link.pk, []), replaced.get(link.pk)) for link in links]
+
+
+def best_first(rows: QuerySet[Evidence]) -> QuerySet[Evidence]:
+    """Evidence in order: what states the relationship, strongest and dated first."""
+    is_undated = ExpressionWrapper(Q(period_start="", period_end=""), BooleanField())
+    return rows.annotate(is_undated=is_undated).order_by(*_BEST)
 
 
 def best_evidence(
@@ -144,12 +182,17 @@ def best_evidence(
     rows = Evidence.objects.in_workspace(workspace).filter(relationship__in=set(relationship_ids))
     if documents is not None:
         rows = rows.filter(document__in=documents)
-    place = Window(RowNumber(), partition_by="relationship_id", order_by=BEST_EVIDENCE)
-    ranked = rows.annotate(place=place).filter(place__lte=most)
-    return ranked.select_related("chunk__document").order_by(*BEST_EVIDENCE)
+    place = Window(RowNumber(), partition_by="relationship_id", order_by=_BEST)
+    ranked = best_first(rows).annotate(place=place).filter(place__lte=most)
+    return ranked.select_related("chunk__document")
 
 
-def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidence]) -> Fact:
+def _fact(
+    entity: Entity,
+    relationship: Relationship,
+    evidence: Sequence[Evidence],
+    replaced: Replacement | None,
+) -> Fact:
     is_outgoing = relationship.source_id == entity.pk
     predicate = next((row.predicate for row in evidence if row.predicate), "")
     wording = next((row.description for row in evidence if row.description), "")
@@ -160,7 +203,15 @@ def _fact(entity: Entity, relationship: Relationship, evidence: Sequence[Evidenc
         predicate=predicate,
         sources=tuple(span_of(row.chunk, row.start, row.end) for row in evidence),
         description="" if predicate else _wording(relationship) or wording,
+        period=next((_period(row) for row in evidence if row.period_start or row.period_end), None),
+        replaced=replaced,
     )
+
+
+def _period(row: Evidence) -> FactPeriod:
+    words = row.chunk.text[row.period_quote_start or 0 : row.period_quote_end or 0]
+    source = span_of(row.chunk, row.start, row.end)
+    return FactPeriod(row.period_start, row.period_end, " ".join(words.split()), source)
 
 
 def _wording(relationship: Relationship) -> str:
@@ -170,13 +221,9 @@ def _wording(relationship: Relationship) -> str:
 
 def evidence_of(*, workspace: Workspace, relationship: Relationship) -> list[SourceSpan]:
     """Passages that state the relationship first, then those that only name the two together."""
-    rows = (
-        Evidence.objects.in_workspace(workspace)
-        .filter(relationship=relationship)
-        .select_related("chunk__document")
-        .order_by(*BEST_EVIDENCE)[:MOST_EVIDENCE]
-    )
-    return [span_of(row.chunk, row.start, row.end) for row in rows]
+    rows = Evidence.objects.in_workspace(workspace).filter(relationship=relationship)
+    best = best_first(rows.select_related("chunk__document"))[:MOST_EVIDENCE]
+    return [span_of(row.chunk, row.start, row.end) for row in best]
 
 
 # --- a first look ---------------------------------------------------------------------------------

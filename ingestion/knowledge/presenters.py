@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -25,6 +25,7 @@ from ingestion.knowledge.facts import (
     facts_of,
     neighbourhood,
 )
+from ingestion.knowledge.periods import as_of_date
 from ingestion.knowledge.queries import (
     ClaimFilter,
     ClaimView,
@@ -85,7 +86,7 @@ def first_facts(workspace: Workspace, entity: Entity) -> dict[str, Any]:
 def facts_page(workspace: Workspace, entity: Entity, given: QueryDict) -> dict[str, Any]:
     """A page of the facts that match the form, with the types there are to choose from."""
     wanted = fact_filter_of(given)
-    types = fact_types(workspace, entity, FactFilter(wanted.kind, wanted.text))
+    types = fact_types(workspace, entity, replace(wanted, type=""))
     page = _page(fact_rows(workspace, entity, wanted), given)
     facts = facts_of(workspace, entity, page.object_list)
     return {
@@ -99,9 +100,14 @@ def facts_page(workspace: Workspace, entity: Entity, given: QueryDict) -> dict[s
 
 
 def fact_filter_of(given: QueryDict) -> FactFilter:
-    """An unknown kind counts as none."""
+    """An unknown kind counts as none. Raises InputError for a date that does not exist."""
     kind = given.get("kind", "")
-    return FactFilter(kind if kind in KINDS else "", _words(given, "q"), _words(given, "type"))
+    return FactFilter(
+        kind=kind if kind in KINDS else "",
+        text=_words(given, "q"),
+        type=_words(given, "type"),
+        as_of=as_of_date(given.get("as_of")),
+    )
 
 
 def _page(rows: QuerySet[RowT], given: QueryDict) -> Page[RowT]:
@@ -118,6 +124,9 @@ def _quoting(facts: Iterable[Fact], quoted: set[tuple[Any, ...]]) -> tuple[FactR
     for fact in facts:
         spans = {(one.document.pk, one.start, one.end): one for one in fact.sources}
         best = next((place for place in spans if place not in quoted), next(iter(spans), None))
+        if fact.period:  # its sentence says when
+            said = fact.period.source
+            best = (said.document.pk, said.start, said.end)
         if best is not None:
             quoted.add(best)
         rows.append(FactRow(fact, spans[best] if best is not None else None))
@@ -132,6 +141,7 @@ def claims_page(workspace: Workspace, entity: Entity, given: QueryDict) -> dict[
         type=_words(given, "type"),
         status=status if status in Claim.Status.values else "",
         text=_words(given, "q"),
+        as_of=as_of_date(given.get("as_of")),
     )
     page = _page(claim_rows(workspace, entity, wanted), given)
     kinds = claim_rows(workspace, entity).order_by("type").values_list("type", flat=True)

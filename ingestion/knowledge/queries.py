@@ -23,7 +23,8 @@ from django.db.models import (
 )
 from django.db.models.functions import Lower
 
-from ingestion.knowledge.facts import EXTRACTIVE, Fact, fact_rows, facts_of
+from ingestion.knowledge import periods
+from ingestion.knowledge.facts import EXTRACTIVE, Fact, FactFilter, fact_rows, facts_of
 from ingestion.knowledge.spans import SourceSpan, span_of, spans_of
 from ingestion.models import (
     Alias,
@@ -193,14 +194,20 @@ def entity_get(*, workspace: Workspace, entity_id: uuid.UUID) -> Entity:
 
 
 def entity_view(
-    *, workspace: Workspace, entity_id: uuid.UUID, most_facts: int = 60, most_claims: int = 60
+    *,
+    workspace: Workspace,
+    entity_id: uuid.UUID,
+    most_facts: int = 60,
+    most_claims: int = 60,
+    as_of: str = "",
 ) -> EntityView:
-    """An entity with what is known about it, with sources. Raises NotFoundError."""
+    """An entity with what is known about it, with sources; at a date, facts and claims that hold
+    then. Raises NotFoundError."""
     entity = entity_get(workspace=workspace, entity_id=entity_id)
     aliases = entity.aliases.filter(workspace=workspace).exclude(name=entity.name)
-    links = fact_rows(workspace, entity)
+    links = fact_rows(workspace, entity, FactFilter(as_of=as_of))
     facts = facts_of(workspace, entity, links[:most_facts]) if most_facts else []
-    claims = claim_rows(workspace, entity)
+    claims = claim_rows(workspace, entity, ClaimFilter(as_of=as_of))
     disputed = links.exclude(conflicts=[])[:MOST_CONFLICTING]
     stored = [*entity.conflicts, *(one for link in disputed for one in link.conflicts)]
     namesakes = Entity.objects.in_workspace(workspace).filter(key=entity.key).exclude(pk=entity.pk)
@@ -254,20 +261,19 @@ class ClaimView:
         >>> ClaimView(Claim(period_start="1974", period_end=""), None, None).period
         'since 1974'
         """
-        start, end = self.claim.period_start, self.claim.period_end
-        if start and end:
-            return start if start == end else f"{start} to {end}"
-        return f"since {start}" if start else f"until {end}" if end else ""
+        return periods.in_words(self.claim.period_start, self.claim.period_end)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimFilter:
-    """What to list of an entity's claims: a type, a status, words of the text, dated ones only."""
+    """What to list of an entity's claims: a type, a status, words of the text, dated ones only,
+    those that hold at a date."""
 
     type: str = ""
     status: str = ""
     text: str = ""
     is_dated: bool = False
+    as_of: str = ""
 
 
 def claim_rows(
@@ -281,12 +287,13 @@ def claim_rows(
     )
     given = {"type": wanted.type, "status": wanted.status, "description__icontains": wanted.text}
     rows = rows.filter(**{name: value for name, value in given.items() if value})
+    held = periods.holding(rows, wanted.as_of)
     if wanted.is_dated:
-        rows = rows.exclude(period_start="", period_end="")
-        return rows.order_by(
+        held = held.exclude(period_start="", period_end="")
+        return held.order_by(
             Case(When(period_start="", then=F("period_end")), default=F("period_start")), "id"
         )
-    return rows.order_by("type", "period_start", "description", "chunk_id", "start", "id")
+    return held.order_by("type", "period_start", "description", "chunk_id", "start", "id")
 
 
 def claim_views(entity: Entity, rows: Iterable[Claim]) -> list[ClaimView]:

@@ -156,7 +156,12 @@ class Relationship(TenantModel):
 
 
 class Evidence(TenantModel):
-    """The sentence that supports a relationship."""
+    """The sentence that supports a relationship, and when it says that the fact holds.
+
+    ``period_start`` and ``period_end`` are ISO 8601 dates of the precision the text has, '' where
+    it says nothing: both empty is undated, one empty is open. ``period_quote_start`` and
+    ``period_quote_end`` are the words they rest on, counted from the chunk's start.
+    """
 
     class Kind(models.TextChoices):
         STATED = "stated", "Stated in the sentence"
@@ -174,6 +179,10 @@ class Evidence(TenantModel):
         blank=True, db_default="", help_text="What a model said of the link."
     )
     keywords = ArrayField(models.CharField(max_length=80), default=list, db_default=[], blank=True)
+    period_start = models.CharField(max_length=25, blank=True, default="", db_default="")
+    period_end = models.CharField(max_length=25, blank=True, default="", db_default="")
+    period_quote_start = models.PositiveIntegerField(null=True, blank=True)
+    period_quote_end = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
         constraints = [

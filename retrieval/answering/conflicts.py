@@ -19,6 +19,7 @@ from retrieval.answering.citations.citing import units
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Check, ChunkSpan, SpanOf, WrittenSentence
 from retrieval.answering.quantities import dates_in, is_month, names_in, numbers_in
+from retrieval.search import as_of
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import Hit, hydrate
 from retrieval.search.scope_entities import left_out
@@ -74,6 +75,8 @@ def mark(
         numbering.learn(_reachable(query, known, numbering))
     passages = [numbering.passage(number) for number in numbering.in_use]
     clashes = [*known, *differing(cited, passages)]
+    if date := query.as_of:
+        clashes = [one for one in clashes if all(_holds(side, numbering, date) for side in one)]
     marked = [_marked(sentence, clashes, numbering) for sentence in sentences]
     if any(one.check and one.check.verdict == VERDICT for one in marked):
         query.note(*NOTE)
@@ -254,6 +257,14 @@ def _reachable(query: Query, clashes: Iterable[Clash], numbering: Numbering) -> 
     kept = [ScoredChunk(chunk, 0.0) for chunk in wanted if chunk not in out]
     hits = hydrate(query.workspace_id, kept)
     return [hit for hit in hits if query.documents is None or hit.document_id in query.documents]
+
+
+def _holds(side: ChunkSpan, numbering: Numbering, date: str) -> bool:
+    """Return whether a side of a conflict is said of the date asked for."""
+    hit = numbering.sources.get(side.chunk_id)
+    if hit is None and numbering.knows(side.chunk_id):
+        hit = numbering.passage(numbering.number_of(side.chunk_id))
+    return hit is None or as_of.holds(hit.text[side.start - hit.start : side.end - hit.start], date)
 
 
 def _is_inside(side: ChunkSpan, hit: Hit) -> bool:

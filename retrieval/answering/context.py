@@ -15,6 +15,7 @@ from uuid import UUID
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced
 from retrieval.answering.citations.labels import Numbering, labels_in
+from retrieval.search import as_of
 from retrieval.search.results import Hit, ModeResult, Point, Record, RecordKind, Shares
 
 LEAST: Final = 24
@@ -82,13 +83,15 @@ class Context:
         )
 
 
-def build(found: ModeResult, numbering: Numbering, shares: Shares, budget: int) -> Context:
+def build(
+    found: ModeResult, numbering: Numbering, shares: Shares, budget: int, date: str = ""
+) -> Context:
     """Build a context of at most ``budget`` tokens; points by score, the rest in the order
-    found."""
+    found. With a ``date``, sentences of passages that do not hold then are left out."""
     sections = [
         *(_records(name, kinds, numbering) for name, kinds in _KINDS.items()),
         Section("points", [_point(one, numbering) for one in by_score(found.points)], 0),
-        Section("passages", _passages(numbering.hits, found.reading), 0),
+        Section("passages", _passages(numbering.hits, found.reading, date), 0),
     ]
     for section in sections:
         section.budget = int(budget * getattr(shares, section.name))
@@ -156,16 +159,16 @@ def _point(point: Point, numbering: Numbering) -> Item:
     return _item(f"{head}\n{fenced(_line(_unmarked(point.text)), 'point')}", "point", labels, None)
 
 
-def _passages(hits: Sequence[Hit], reading: Sequence[UUID]) -> list[Item]:
+def _passages(hits: Sequence[Hit], reading: Sequence[UUID], date: str) -> list[Item]:
     """Return the passages with the numbers they are shown with, in reading order."""
     places = {chunk_id: place for place, chunk_id in enumerate(reading)}
     numbered = sorted(enumerate(hits, 1), key=lambda one: places.get(one[1].chunk_id, len(places)))
-    return [_passage(number, hit) for number, hit in numbered]
+    return [_passage(number, hit, date) for number, hit in numbered]
 
 
-def _passage(number: int, hit: Hit) -> Item:
+def _passage(number: int, hit: Hit, date: str) -> Item:
     place = " > ".join(_line(one) for one in (hit.title, *hit.heading_path))
-    inside = f"{place}\n{hit.text}"
+    inside = f"{place}\n{as_of.holding(hit.text, date)}"
     text = f"[{number}]\n{fenced(inside, 'passage')}"
     return _item(text, str(number), (str(number),), hit.chunk_id)
 

@@ -31,7 +31,7 @@ from retrieval.answering.drafts import Asking, Check, Draft, SpanOf, WrittenSent
 from retrieval.answering.features import Candidate, groups_of
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.models import Outcome
-from retrieval.search import sentences
+from retrieval.search import as_of, sentences
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.query_features import Kind, QuestionFeatures, spans_of_kind
 from retrieval.search.results import Hit
@@ -378,6 +378,7 @@ def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence]
             marked=(one.bold,) if one.bold else (),
         )
         for one in composed
+        if as_of.holds(one.text, query.as_of)
     ]
     return (written, numbering) if written else None
 

@@ -178,9 +178,8 @@ def _prompt(
     question, general = found.query.question, numbering.allows_general
     empty = prompt_of(asking, question, None, allows_general=general)
     room = limit - count_tokens(empty.system) - count_tokens(empty.user) - 32
-    context = build(
-        found.found, numbering, found.mode.shares, max(LEAST_TOKENS, min(MOST_TOKENS, room))
-    )
+    budget = max(LEAST_TOKENS, min(MOST_TOKENS, room))
+    context = build(found.found, numbering, found.mode.shares, budget, found.query.as_of)
     numbering.given = context.labels
     return prompt_of(asking, question, context, allows_general=general), context
 

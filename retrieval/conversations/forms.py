@@ -14,7 +14,7 @@ from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.scope import Scope
 from workspaces.pages import id_in
 
-DATES: Final = frozenset({"dated_from", "dated_to"})
+DATES: Final = frozenset({"dated_from", "dated_to", "as_of"})
 WORDS: Final = frozenset({"tags", "media_types"})
 MOST_LETTERS: Final = 100
 FILTERS: Final = tuple(each.name for each in fields(Scope))

@@ -39,6 +39,12 @@ def add_scope_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--dated-to", metavar="DATE", default="", help="Last date, for example 2024-12-31."
     )
+    parser.add_argument(
+        "--as-of",
+        metavar="DATE",
+        default="",
+        help="Leave out what the text dates otherwise: 2019, 2019-05 or 2019-05-03.",
+    )
     parser.add_argument("--include", metavar="NAME", help="Search for this name too.", **several)
     parser.add_argument(
         "--exclude", metavar="NAME", help="Leave out passages that mention this name.", **several
@@ -47,7 +53,7 @@ def add_scope_options(parser: CommandParser) -> None:
 
 def scope_of(workspace: Workspace, options: dict[str, Any]) -> Scope:
     """Build the scope. Raises InputError if a filter names nothing, or has an invalid value."""
-    if not any(options[name] for name in (*NAMES, "dated_from", "dated_to")):
+    if not any(options[name] for name in (*NAMES, "dated_from", "dated_to", "as_of")):
         return Scope()
     with access.in_workspace(workspace.pk):
         collections = [
@@ -67,6 +73,7 @@ def scope_of(workspace: Workspace, options: dict[str, Any]) -> Scope:
             "documents": options["document"],
             "dated_from": options["dated_from"],
             "dated_to": options["dated_to"],
+            "as_of": options["as_of"],
             **named,
         }
     )

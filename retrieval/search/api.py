@@ -16,7 +16,7 @@ from workspaces.api import WaitingAPIView, WorkspaceAPIView, checked, reading
 
 DEFAULT_MODE: Final = next(iter(MODES))
 LISTS: Final = ("documents", "collections", "tags", "media_types", "include", "exclude")
-DATES: Final = ("dated_from", "dated_to")
+DATES: Final = ("dated_from", "dated_to", "as_of")
 
 
 class ScopeSerializer(serializers.Serializer[Any]):
@@ -37,6 +37,11 @@ class ScopeSerializer(serializers.Serializer[Any]):
         child=serializers.UUIDField(),
         required=False,
         help_text="Entities to leave out, with the passages that mention them.",
+    )
+    as_of = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="Leave out what the text dates otherwise: 2019, 2019-05 or 2019-05-03.",
     )
 
 

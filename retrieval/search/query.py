@@ -80,9 +80,9 @@ class Query:
     """One question to one workspace.
 
     ``documents`` is the resolved scope, None for every document; ``include`` and ``exclude`` are
-    entities to start from and to leave out. ``chat`` is None on the local tier; a mode that calls
-    it does so outside transactions, reports its steps to ``reporter`` and makes at most ``calls``
-    calls. Modes add to ``notes``.
+    entities to start from and to leave out. ``as_of`` is a date, '' for any time. ``chat`` is None
+    on the local tier; a mode that calls it does so outside transactions, reports its steps to
+    ``reporter`` and makes at most ``calls`` calls. Modes add to ``notes``.
     """
 
     workspace_id: UUID
@@ -92,6 +92,7 @@ class Query:
     documents: tuple[UUID, ...] | None = None
     include: tuple[UUID, ...] = ()
     exclude: tuple[UUID, ...] = ()
+    as_of: str = ""
     chat: ChatModel | None = None
     question_id: UUID | None = None
     calls: int = MOST_CALLS
@@ -107,6 +108,11 @@ class Query:
         self.reporter.emit(EventKind.STEP, {"name": name, "sentence": sentence})
 
     @property
+    def is_scoped(self) -> bool:
+        """Whether records may say only what passages in the scope say."""
+        return self.documents is not None or bool(self.as_of)
+
+    @property
     def document_list(self) -> list[UUID] | None:
         """The scope as a database parameter."""
         return None if self.documents is None else list(self.documents)
@@ -117,6 +123,7 @@ class Query:
             "workspace": self.workspace_id,
             "documents": self.document_list,
             "exclude": list(self.exclude),
+            "as_of": self.as_of,
             **more,
         }
 

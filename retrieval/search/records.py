@@ -22,7 +22,7 @@ from uuid import UUID
 from kb_project.sql import Row, run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
-from retrieval.search import query_features, sql
+from retrieval.search import as_of, query_features, sql
 from retrieval.search.entity_weights import GraphView, passages_of, positions_of
 from retrieval.search.query import Query
 from retrieval.search.results import Record, RecordKind
@@ -102,7 +102,7 @@ def entity_records(
     wanted = [rows[entity_id] for entity_id in scores if entity_id in rows]
     sources = {one.id: _entity_sources(view, one) for one in wanted}
     chunks = (chunk_id for found in sources.values() for chunk_id in found)
-    passages = scoped_passages(query, chunks, wants_text=query.documents is not None)
+    passages = scoped_passages(query, chunks, wants_text=query.is_scoped)
     kept = {
         entity_id: [chunk_id for chunk_id in found if chunk_id in passages][:SOURCES]
         for entity_id, found in sources.items()
@@ -133,7 +133,7 @@ def _entity_texts(
     kept: Mapping[UUID, Sequence[UUID]],
     passages: Mapping[UUID, ScopedPassage],
 ) -> dict[UUID, str]:
-    if query.documents is None:
+    if not query.is_scoped:
         return {one.id: one.description or f"{one.name} ({one.type})" for one in wanted}
     chunks = list({chunk_id for found in kept.values() for chunk_id in found})
     parameters = query.parameters(entities=list(kept), chunks=chunks)
@@ -145,22 +145,24 @@ def _entity_texts(
     def first_named(one: EntityFacts) -> str:
         for chunk_id in kept[one.id]:
             if (one.id, chunk_id) in named:
-                return passages[chunk_id].sentence_at(named[one.id, chunk_id])
+                sentence = passages[chunk_id].sentence_at(named[one.id, chunk_id])
+                return sentence if as_of.holds(sentence, query.as_of) else ""
         return ""
 
     return {
-        one.id: " ".join(notes[one.id]) or _quoted(one, passages) or first_named(one)
+        one.id: " ".join(notes[one.id]) or _quoted(one, passages, query.as_of) or first_named(one)
         for one in wanted
     }
 
 
-def _quoted(entity: EntityFacts, passages: Mapping[UUID, ScopedPassage]) -> str:
+def _quoted(entity: EntityFacts, passages: Mapping[UUID, ScopedPassage], date: str) -> str:
     quotes = (
         passages[chunk_id].quote(start, end)
         for chunk_id, start, end in entity.sources
         if chunk_id in passages
     )
-    return " ".join(dict.fromkeys(filter(None, quotes)))
+    held = (quote for quote in quotes if quote and as_of.holds(quote, date))
+    return " ".join(dict.fromkeys(held))
 
 
 # --- relationships --------------------------------------------------------------------------------
@@ -293,7 +295,7 @@ def relationship_records(
     for one, _ in ranked:
         chunks = dict.fromkeys(place.chunk_id for place in one.evidence)
         sources[one.id] = sorted(chunks, key=lambda chunk_id: -view.closeness(chunk_id))[:SOURCES]
-    is_scoped = query.documents is not None
+    is_scoped = query.is_scoped
     wanted = (chunk_id for found in sources.values() for chunk_id in found)
     passages = scoped_passages(query, wanted, wants_text=is_scoped)
     return [

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db.models import Count, F, Func, Max, Min, QuerySet
 
 from ingestion.documents.collections.queries import collection_at
+from ingestion.knowledge.periods import as_of_date
 from ingestion.models import Collection, Document, Entity
 from kb_project.errors import InputError
 from kb_project.text.names import normalise_name
@@ -33,7 +34,8 @@ class Scope:
 
     An empty scope is the whole workspace. ``dated_from`` and ``dated_to`` are inclusive and leave
     out documents without a date. ``include`` and ``exclude`` are entities, see
-    ``retrieval.search.scope_entities``.
+    ``retrieval.search.scope_entities``. ``as_of`` is a date of any precision: statements that the
+    text dates otherwise are left out, see ``retrieval.search.as_of``.
     """
 
     documents: tuple[UUID, ...] = ()
@@ -44,6 +46,7 @@ class Scope:
     dated_to: date | None = None
     include: tuple[UUID, ...] = ()
     exclude: tuple[UUID, ...] = ()
+    as_of: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -51,7 +54,7 @@ class Scope:
 
     @property
     def has_all_documents(self) -> bool:
-        return replace(self, include=(), exclude=()).is_open
+        return replace(self, include=(), exclude=(), as_of="").is_open
 
     def as_json(self) -> dict[str, Any]:
         """Return only what is set, in JSON types; the inverse of ``from_json``."""
@@ -60,6 +63,8 @@ class Scope:
             value = getattr(self, field.name)
             if isinstance(value, tuple) and value:
                 found[field.name] = [str(one) for one in value]
+            elif isinstance(value, str) and value:
+                found[field.name] = value
             elif isinstance(value, date):
                 found[field.name] = value.isoformat()
         return found
@@ -84,6 +89,7 @@ class Scope:
             dated_to=_date(given, "dated_to"),
             include=_uuids(given, "include", MOST_NAMES),
             exclude=_uuids(given, "exclude", MOST_NAMES),
+            as_of=as_of_date(given.get("as_of")),
         )
         if scope.dated_from and scope.dated_to and scope.dated_from > scope.dated_to:
             raise _refused("The filter 'dated_from' is later than 'dated_to'.")

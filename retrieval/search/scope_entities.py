@@ -19,7 +19,7 @@ from kb_project.sql import run_sql
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.terms import terms
 from kb_project.text.words import Word, is_unspaced, words
-from retrieval.search import hybrid, sql
+from retrieval.search import as_of, hybrid, sql
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult, Point, Record, RecordKind
 from retrieval.search.scope import Scope
@@ -156,10 +156,11 @@ def resolved(workspace_id: UUID, scope: Scope) -> Steering:
 
 
 def steered(query: Query, found: ModeResult, steering: Steering) -> ModeResult:
-    """Apply the included and excluded names to what was found; call in the workspace's scope."""
+    """Apply the included and excluded names, and the date, to what was found; call in the
+    workspace's scope."""
     if steering.include:
         found = replace(found, chunks=_raised(query, found, steering))
-    if not steering.exclude:
+    if not (steering.exclude or query.as_of):
         return found
     dropped = left_out(query, _passages(found))
     if not dropped:
@@ -196,7 +197,12 @@ def _passages(found: ModeResult) -> list[UUID]:
 
 
 def left_out(query: Query, chunks: Sequence[UUID]) -> set[UUID]:
-    """Return the passages that are about an excluded name; call in the workspace's scope."""
+    """Return the passages that are about an excluded name, or dated otherwise than the question;
+    call in the workspace's scope."""
+    return _about_excluded(query, chunks) | as_of.not_holding(query, chunks)
+
+
+def _about_excluded(query: Query, chunks: Sequence[UUID]) -> set[UUID]:
     if not query.exclude or not chunks:
         return set()
     named_too = {one.entity_id for one in named_in(query.workspace_id, query.question)}

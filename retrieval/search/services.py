@@ -98,6 +98,7 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
         documents,
         include=tuple(steering.include),
         exclude=tuple(steering.exclude),
+        as_of=scope.as_of if scope else "",
         chat=ports.chat,
         question_id=question_id,
         reporter=reporter,
@@ -138,7 +139,7 @@ def _searched(
 ) -> tuple[ModeResult, list[Hit]]:
     """Search deeper if hits are removed or reranked afterwards, then cut the list."""
     reranker = reranker if chosen.reranks else None
-    is_deeper = reranker is not None or bool(steering.exclude)
+    is_deeper = reranker is not None or bool(steering.exclude or query.as_of)
     depth = max(query.top_k, CANDIDATES) if is_deeper else query.top_k
     deeper = replace(query, top_k=depth)
     found = _found(chosen, deeper)

@@ -1,6 +1,8 @@
 """Hand-written SQL for searching: passages, names, the graph, reports.
 
 ``%(documents)s`` is the scope: NULL for the whole workspace, otherwise the documents to stay in.
+``%(as_of)s`` is the date at which dated statements must hold, '' for any time. Dates sort as text,
+and with ``~`` behind them after all they contain: see ``kb_project.text.dates``.
 Every statement names the workspace itself; row-level security is the second lock. Ids are passed as
 arrays: the planner has few statistics on a newly filled workspace, and would join whole tables row
 by row.
@@ -151,6 +153,23 @@ ORDER BY a.key, e.mention_count DESC, e.id
 """
 
 
+# --- time -----------------------------------------------------------------------------------------
+
+# Those of some passages of which every statement is dated, and none holds at a date.
+NOT_HOLDING: Final[LiteralString] = """
+SELECT chunk_id
+FROM (SELECT chunk_id, period_start, period_end FROM ingestion_evidence
+      WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+      UNION ALL
+      SELECT chunk_id, period_start, period_end FROM ingestion_claim
+      WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])) AS said
+GROUP BY chunk_id
+HAVING NOT bool_or(
+    (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+    AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s))
+"""
+
+
 # --- the graph ------------------------------------------------------------------------------------
 
 # The passages nearest to each of several vectors, by position from 1, best first.
@@ -212,6 +231,9 @@ SELECT relationship_id, chunk_id, start, "end", predicate, kind = 'stated', desc
 FROM ingestion_evidence
 WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+  AND (%(as_of)s = '' OR (
+      (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+      AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
 ORDER BY relationship_id, strength DESC, chunk_id, start
 """
 
@@ -228,6 +250,9 @@ FROM ingestion_claim
 WHERE workspace_id = %(workspace)s AND subject_id = ANY(%(entities)s::uuid[])
   AND (object_id IS NULL OR object_id <> ALL(%(exclude)s::uuid[]))
   AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+  AND (%(as_of)s = '' OR (
+      (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+      AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
 ORDER BY array_position(%(entities)s::uuid[], subject_id), id
 LIMIT %(count)s
 """
@@ -250,7 +275,7 @@ GROUP BY entity_id, chunk_id
 NOTES_ON: Final[LiteralString] = """
 SELECT entity_id, chunk_id, text FROM ingestion_fragment
 WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
-  AND document_id = ANY(%(documents)s::uuid[])
+  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
 ORDER BY entity_id, chunk_id, start, id
 """
 

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
+from kb_project.text.dates import is_date
+
 LEAST_STRENGTH: Final = 1.0
 MOST_STRENGTH: Final = 10.0
 STATUSES: Final = {
@@ -58,13 +60,13 @@ def as_status(value: object) -> str:
 
 
 def as_date(value: object) -> str:
-    """An ISO 8601 date of any precision, or ''.
+    """An ISO 8601 date of any precision, or '' where there is none, or none that exists.
 
-    >>> as_date("1869-10-03T00:00:00"), as_date(1869), as_date("NONE"), as_date("Michaelmas")
+    >>> as_date("1869-10-03T00:00:00"), as_date(1869), as_date("NONE"), as_date("1869-02-30")
     ('1869-10-03', '1869', '', '')
     """
     found = _DATE.match(plain_text(value))
-    return found.group() if found else ""
+    return found.group() if found and is_date(found.group()) else ""
 
 
 def listed(value: object) -> list[str]:

@@ -70,13 +70,13 @@ def read_documents(
 ) -> list[Resolution]:
     """Resolve documents without writing anything. Call in the workspace's scope."""
     found: defaultdict[uuid.UUID, list[tuple[uuid.UUID, Extraction]]] = defaultdict(list)
-    starts: dict[uuid.UUID, int] = {}
+    places: dict[uuid.UUID, tuple[int, str]] = {}
     values = {"workspace": workspace_id, "versions": list(versions.values())}
-    for document_id, chunk_id, start, payload in run_sql(sql.EXTRACTIONS, values):
+    for document_id, chunk_id, start, text, payload in run_sql(sql.EXTRACTIONS, values):
         found[document_id].append((chunk_id, Extraction.from_json(json.loads(payload))))
-        starts[chunk_id] = start
+        places[chunk_id] = (start, text)
     decided = decisions.load_resolution(workspace_id, list(versions))
-    return [resolve(one, found[one], decided, starts) for one in versions]
+    return [resolve(one, found[one], decided, places) for one in versions]
 
 
 # --- new decisions --------------------------------------------------------------------------------
@@ -221,6 +221,10 @@ class _Writer:
                 UNIT.join(keyword.replace(UNIT, " ")[:80] for keyword in fact.relation.keywords)
                 for _, fact in facts
             ],
+            period_starts=[fact.period.start if fact.period else "" for _, fact in facts],
+            period_ends=[fact.period.end if fact.period else "" for _, fact in facts],
+            quote_starts=[fact.period.quote_start if fact.period else None for _, fact in facts],
+            quote_ends=[fact.period.quote_end if fact.period else None for _, fact in facts],
         )
 
     def _link_of(self, source: Ref, target: Ref) -> uuid.UUID:

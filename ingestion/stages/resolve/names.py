@@ -18,6 +18,7 @@ from typing import Final
 from rapidfuzz import fuzz
 
 from ingestion.extractors import Extraction, FoundMention, FoundRelation
+from ingestion.extractors.dating import PassageText
 from ingestion.extractors.extraction import (
     AGAIN,
     BARE,
@@ -35,6 +36,7 @@ from ingestion.extractors.extraction import (
 )
 from ingestion.extractors.mentions import GAP, stands_for
 from ingestion.extractors.name_types import FORMS_OF_ADDRESS, kind_of
+from ingestion.extractors.periods import Period
 from ingestion.extractors.titles import TITLE
 from ingestion.models import MentionPosition
 from ingestion.resolution.keys import NAME_LENGTH, Ref, entity_id, key_of_name, pair_of
@@ -65,12 +67,13 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A relationship between two entities."""
+    """A relationship between two entities, and when the sentence says that it holds."""
 
     source: Ref
     target: Ref
     chunk_id: uuid.UUID
     relation: FoundRelation
+    period: Period | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +111,12 @@ def resolve(
     document_id: uuid.UUID,
     found: Extractions,
     decided: NameResolution = PLAIN,
-    starts: Mapping[uuid.UUID, int] | None = None,
+    places: Mapping[uuid.UUID, tuple[int, str]] | None = None,
 ) -> Resolution:
     """Give every mention its entity, and relate what is said of mentions to those entities.
 
-    ``starts`` gives the start of each passage, for mentions that people reassigned by position.
+    ``places`` gives the start and text of each passage, for mentions that people reassigned by
+    position, and for the periods that sentences give.
     """
     found = corrected(found)
     keyed = [
@@ -130,7 +134,8 @@ def resolve(
     ) | expanded_initials(found)
     resolver = _Resolver(document_id, full_names, decided)
     for chunk_id, extraction, keys in keyed:
-        resolver.add(chunk_id, (starts or {}).get(chunk_id, 0), extraction, keys)
+        start, text = (places or {}).get(chunk_id, (0, ""))
+        resolver.add(chunk_id, PassageText(text, start, extraction), keys)
     return Resolution(
         document_id,
         tuple(resolver.names),
@@ -156,9 +161,8 @@ class _Resolver:
         self.statements: list[Statement] = []
         self.hidden: set[str] = set()
 
-    def add(
-        self, chunk_id: uuid.UUID, start: int, extraction: Extraction, keys: Sequence[str]
-    ) -> None:
+    def add(self, chunk_id: uuid.UUID, passage: PassageText, keys: Sequence[str]) -> None:
+        extraction, start = passage.extraction, passage.start
         meanings = [
             self._meaning(
                 key, MentionPosition(self._document_id, chunk_id, key, mention.start - start)
@@ -167,14 +171,15 @@ class _Resolver:
         ]
         refs = [one.entity if one else None for one in meanings]
         self.names += self._names(chunk_id, extraction, keys, refs)
-        self.facts += self._facts(chunk_id, extraction, meanings)
+        self.facts += self._facts(chunk_id, passage, meanings)
         for fragment in extraction.fragments:
             if ref := refs[fragment.mention]:
                 self.notes.append(Note(ref, chunk_id, fragment))
         for claim in extraction.claims:
             if subject := refs[claim.subject]:
                 about = refs[claim.object] if claim.object is not None else None
-                self.statements.append(Statement(subject, about, chunk_id, claim))
+                dated = passage.dated(claim)
+                self.statements.append(Statement(subject, about, chunk_id, dated))
 
     def _meaning(self, key: str, position: MentionPosition) -> Meaning | None:
         """None for a key without letters, and for entities people deleted."""
@@ -210,12 +215,13 @@ class _Resolver:
                 )
 
     def _facts(
-        self, chunk_id: uuid.UUID, extraction: Extraction, meanings: Sequence[Meaning | None]
+        self, chunk_id: uuid.UUID, passage: PassageText, meanings: Sequence[Meaning | None]
     ) -> Iterable[Fact]:
-        for relation in extraction.relations:
+        for relation in passage.extraction.relations:
             source, target = meanings[relation.source], meanings[relation.target]
             if source and target and self._decided.keeps(source, target):
-                yield Fact(source.entity, target.entity, chunk_id, relation)
+                period = passage.of_relation(relation)
+                yield Fact(source.entity, target.entity, chunk_id, relation, period)
 
 
 def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:

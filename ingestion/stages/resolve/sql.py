@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, LiteralString
 
 EXTRACTIONS: Final[LiteralString] = """
-SELECT c.document_id, c.id, c.start, x.payload
+SELECT c.document_id, c.id, c.start, c.text, x.payload
   FROM ingestion_chunk AS c
   JOIN ingestion_chunkextraction AS x ON x.workspace_id = %(workspace)s AND x.chunk_id = c.id
  WHERE c.workspace_id = %(workspace)s AND c.version_id = ANY(%(versions)s::uuid[])
@@ -86,14 +86,18 @@ ON CONFLICT (workspace_id, source_id, target_id) DO UPDATE SET is_changed = true
 # Keywords come as one text per row, joined by the unit separator.
 ADD_EVIDENCE: Final[LiteralString] = """
 INSERT INTO ingestion_evidence (workspace_id, id, document_id, relationship_id, chunk_id, start,
-       "end", predicate, kind, strength, description, keywords)
+       "end", predicate, kind, strength, description, keywords, period_start, period_end,
+       period_quote_start, period_quote_end)
 SELECT %(workspace)s, gen_random_uuid(), t.document, t.relationship, t.chunk, t.start, t.stop,
-       t.predicate, t.kind, t.strength, t.description, string_to_array(t.keywords, chr(31))
+       t.predicate, t.kind, t.strength, t.description, string_to_array(t.keywords, chr(31)),
+       t.period_start, t.period_end, t.quote_start, t.quote_end
   FROM unnest(%(documents)s::uuid[], %(relationships)s::uuid[], %(chunks)s::uuid[],
               %(starts)s::int4[], %(ends)s::int4[], %(predicates)s::text[], %(kinds)s::text[],
-              %(strengths)s::float8[], %(descriptions)s::text[], %(keywords)s::text[])
+              %(strengths)s::float8[], %(descriptions)s::text[], %(keywords)s::text[],
+              %(period_starts)s::text[], %(period_ends)s::text[], %(quote_starts)s::int4[],
+              %(quote_ends)s::int4[])
        AS t (document, relationship, chunk, start, stop, predicate, kind, strength, description,
-             keywords)
+             keywords, period_start, period_end, quote_start, quote_end)
 ON CONFLICT DO NOTHING
 """
 

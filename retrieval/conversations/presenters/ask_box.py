@@ -33,6 +33,7 @@ PREFIXES: Final = {
     "dated_to": "until",
     "include": "about",
     "exclude": "leaving out",
+    "as_of": "as of",
 }
 # Filters whose values are searched for by typing: the label above the field, and its hint.
 SOUGHT: Final = {
@@ -72,6 +73,7 @@ class ScopePanel:
     sections: tuple[Section, ...]
     dated_from: str
     dated_to: str
+    as_of: str
     chips: tuple[Choice, ...]
 
     @property
@@ -114,6 +116,7 @@ def scope_panel(*, workspace: Workspace, filters: Mapping[str, Any]) -> ScopePan
         sections=tuple(part for part in sections if part.choices or part.hint),
         dated_from=str(filters.get("dated_from", "")),
         dated_to=str(filters.get("dated_to", "")),
+        as_of=str(filters.get("as_of", "")),
         chips=tuple(chosen + dates),
     )
 

@@ -36,7 +36,7 @@ def names(workspace: Workspace, **filters: Any) -> list[str]:
         return [row.name for row in knowledge_queries.entities(workspace=workspace, **filters)]
 
 
-def view(workspace: Workspace, name: str, **options: int) -> EntityView:
+def view(workspace: Workspace, name: str, **options: Any) -> EntityView:
     entity = rows.make_entity(workspace, name)
     with access.in_workspace(workspace.pk):
         return knowledge_queries.entity_view(workspace=workspace, entity_id=entity.pk, **options)
