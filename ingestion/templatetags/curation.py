@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from ingestion.curation import conflict_queries
 from ingestion.history.queries import EventView, is_of_documents
 from ingestion.history.sentences import UNDO_TAG, Toast
 from ingestion.models import EventKind, HistoryEvent, MergeSuggestion
@@ -93,6 +94,13 @@ def as_toast(message: Message) -> Toast | None:
     tag = message.extra_tags or ""
     is_toast = tag.startswith(UNDO_TAG)
     return Toast(str(message.message), tag.removeprefix(UNDO_TAG)) if is_toast else None
+
+
+@register.simple_tag
+def open_conflicts(workspace: Workspace) -> int:
+    """Count the conflicts that no one has decided."""
+    with access.in_workspace(workspace.pk):
+        return min(conflict_queries.open_count(workspace), MOST_SHOWN)
 
 
 @register.simple_tag
