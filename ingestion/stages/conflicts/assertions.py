@@ -105,6 +105,9 @@ _MEASURE: Final = regex.compile(
     rf"(?P<verb>is|was|are|were|measures|measured|weighs|weighed)\s+{_AMOUNT}"
     rf"[\s-]?(?P<unit>{_UNIT})\b\.?(?:\s+(?:in\s+)?(?P<how>{lexicon.DIMENSIONS})\b)?"
 )
+_COST: Final = regex.compile(
+    rf"(?P<verb>costs?)\s+{_AMOUNT}(?:\s(?P<unit>euros?|EUR|dollars?|USD|GBP)\b)?"
+)
 _COUNT: Final = regex.compile(
     rf"(?P<verb>{lexicon.HAVE}|\p{{Ll}}{{3,}}(?:ed|s))\s+(?:a\s+total\s+of\s+|exactly\s+|just\s+)?{_AMOUNT}\s+"
     rf"(?P<noun>(?!(?:{lexicon.NO_NOUN})\b)\p{{Ll}}+(?:[\s-](?!(?:{lexicon.NO_NOUN})\b)\p{{Ll}}+){{0,2}})"
@@ -224,7 +227,7 @@ def _of_clause(
         yield from _happened(match, clause, inside)
     elif (match := _UNDATED.match(clause)) and (date := _LEADING_DATE.search(before)):
         yield from _happened(match, clause, inside, date["date"])
-    for pattern in (_MEASURE, _HAS_A, _COUNT):
+    for pattern in (_MEASURE, _COST, _HAS_A, _COUNT):
         if match := pattern.match(clause):
             found = match.groupdict() | ({"verb": ""} if pattern is _HAS_A else {})
             yield from _amount(found, clause[match.end() :], period)
