@@ -118,11 +118,6 @@ def conflict_get(*, workspace: Workspace, conflict_id: uuid.UUID) -> Conflict:
     return found(rows.filter(pk=conflict_id).first(), "conflict")
 
 
-def open_count(workspace: Workspace) -> int:
-    rows = Conflict.objects.in_workspace(workspace)
-    return rows.filter(state=ConflictState.OPEN).count()
-
-
 def about_entity(workspace: Workspace, entity: Entity) -> list[ConflictView]:
     """Return the conflicts about an entity, open ones first."""
     rows = conflict_rows(workspace, ConflictFilter()).filter(subject=entity)

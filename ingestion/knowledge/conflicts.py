@@ -1,4 +1,4 @@
-"""Sentences that are sides of conflicts, for what rests on them."""
+"""Count conflicts, and find the sentences that are their sides, for what rests on them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ingestion.models import ConflictSide, ConflictState
+from ingestion.models import Conflict, ConflictSide, ConflictState
 from workspaces.models import Workspace
 
 
@@ -64,3 +64,8 @@ def others(own: SideSpan, sides: Collection[SideSpan]) -> list[SideSpan]:
     if own.is_open:
         return beside
     return [one for one in beside if one.key == own.holds] if own.is_refuted else []
+
+
+def open_count(workspace: Workspace) -> int:
+    """Count the conflicts that no one has decided."""
+    return Conflict.objects.in_workspace(workspace).filter(state=ConflictState.OPEN).count()

@@ -166,8 +166,7 @@ def run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None = Non
     Each stage is run for all of them before the next. If the database goes away meanwhile, wait for
     it and resume where the work stopped.
     """
-    others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-    token = current_job.set(f"{jobs[0].pk}{others}")
+    token = current_job.set(f"{jobs[0].pk}{f' and {len(jobs) - 1} more' if jobs[1:] else ''}")
     try:
         with access.repeatable_work():
             return through_outages(partial(_run_group, jobs, lane, ports))
@@ -295,7 +294,7 @@ def _runs(members: Sequence[Member]) -> list[StageRun]:
 
 def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:
     """Rerun a stage that failed for a group on each member, so that only the one at fault fails."""
-    passed = []
+    passed: list[Member] = []
     for place, member in enumerate(members):
         beside = members[place + 1 :]
         leases.renew(_runs(beside))

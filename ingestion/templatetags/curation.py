@@ -14,9 +14,9 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from ingestion.curation import conflict_queries
 from ingestion.history.queries import EventView, is_of_documents
 from ingestion.history.sentences import UNDO_TAG, Toast
+from ingestion.knowledge import conflicts
 from ingestion.models import EventKind, HistoryEvent, MergeSuggestion
 from ingestion.suggestions import cases
 from ingestion.suggestions.cases import MOST_SHOWN
@@ -100,7 +100,7 @@ def as_toast(message: Message) -> Toast | None:
 def open_conflicts(workspace: Workspace) -> int:
     """Count the conflicts that no one has decided."""
     with access.in_workspace(workspace.pk):
-        return min(conflict_queries.open_count(workspace), MOST_SHOWN)
+        return min(conflicts.open_count(workspace), MOST_SHOWN)
 
 
 @register.simple_tag

@@ -24,7 +24,6 @@ from ingestion.models import (
     Collection,
     CollectionGrant,
     Conflict,
-    ConflictSide,
     Document,
     DocumentVersion,
     Entity,
@@ -48,6 +47,7 @@ from retrieval.models import (
 )
 from tests import rows
 from tests.ingestion import jobs
+from tests.ingestion.disputed import make_conflict
 from tests.ingestion.suggestions import papers
 from workspaces import access
 from workspaces.models import (
@@ -271,29 +271,9 @@ def _claim(subject: Entity, chunk: Chunk) -> Claim:
     )
 
 
-def _conflict(subject: Entity, chunk: Chunk) -> Conflict:
-    """A conflict between two words of one passage."""
-    conflict = Conflict.objects.create(
-        workspace=subject.workspace, subject=subject, kind="values", about="a", topic="height"
-    )
-    for ordinal, key in enumerate(("date:1869", "date:1871")):
-        ConflictSide.objects.create(
-            workspace=subject.workspace,
-            conflict=conflict,
-            chunk=chunk,
-            document=chunk.document,
-            ordinal=ordinal,
-            start=chunk.start,
-            end=chunk.end,
-            value=key[5:],
-            key=key,
-        )
-    return conflict
-
-
 def _decided(cast: rows.Cast, subject: Entity, chunk: Chunk) -> Conflict:
-    """Another conflict, which was decided."""
-    conflict = _conflict(subject, chunk)
+    """A conflict that was decided."""
+    conflict = make_conflict(subject, [chunk])
     conflict_decide(
         change=ChangeContext(cast.workspace, cast.alice), conflict=conflict.pk, verdict="both"
     )
@@ -313,7 +293,7 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
         paper = Document.objects.in_workspace(workspace).get(name="a.txt")
         link = rows.Relationship.objects.in_workspace(workspace).order_by("pk")[0]
         claim = _claim(found[ids["entity"]], rows.chunks_of(paper)[0])
-        conflict = _conflict(found[ids["entity"]], rows.chunks_of(paper)[0])
+        conflict = make_conflict(found[ids["entity"]], rows.chunks_of(paper)[:1])
         decided = _decided(cast, found[ids["acme"]], rows.chunks_of(paper)[0])
         decision = ResolutionDecision.objects.create(
             workspace=workspace,

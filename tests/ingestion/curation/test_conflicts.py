@@ -11,13 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from ingestion.models import Conflict, ConflictSide, Document, Entity, HistoryEvent
 from tests import rows
 from tests.api import client
+from tests.ingestion.disputed import KEYS, make_conflict
 from tests.ingestion.pages import address, client_of
 from workspaces import access
 
 pytestmark = pytest.mark.django_db
 
 QUOTES = ("Built in 1869.", "Built in 1871.")
-KEYS = ("date:1869", "date:1871")
 
 
 @pytest.fixture
@@ -32,21 +32,11 @@ def cast(fake_embedder: None) -> rows.Cast:
 
 
 def make(cast: rows.Cast, topic: str, kind: str = "values") -> Conflict:
-    workspace = cast.workspace
-    with access.in_workspace(workspace.pk):
-        subject = Entity.objects.in_workspace(workspace).get(name="Skarrow Light")
-        conflict = Conflict.objects.create(
-            workspace=workspace, subject=subject, kind=kind, about=topic[:32], topic=topic
-        )
-        documents = Document.objects.in_workspace(workspace).order_by("title")
-        for ordinal, one in enumerate(documents):
-            [chunk] = rows.chunks_of(one)
-            start = chunk.start + chunk.text.index("Built")
-            ConflictSide.objects.create(
-                workspace=workspace, conflict=conflict, chunk=chunk, document=one, ordinal=ordinal,
-                start=start, end=chunk.end, value=KEYS[ordinal][5:], key=KEYS[ordinal],
-            )  # fmt: skip
-    return conflict
+    with access.in_workspace(cast.workspace.pk):
+        subject = Entity.objects.in_workspace(cast.workspace).get(name="Skarrow Light")
+        documents = Document.objects.in_workspace(cast.workspace).order_by("title")
+        chunks = [chunk for one in documents for chunk in rows.chunks_of(one)]
+        return make_conflict(subject, chunks, topic, kind)
 
 
 def only(cast: rows.Cast) -> Conflict:
@@ -147,7 +137,9 @@ def test_conflicts_are_listed_viewed_decided_and_reopened_by_rest(cast: rows.Cas
     assert done.status_code == 200
     again = alice.post(f"{one}decide/", body, format="json", headers=asked)
     assert again.json() == done.json()
-    late = alice.post(f"{one}decide/", {"verdict": "both"}, format="json", headers={"If-Match": '"0"'})
+    late = alice.post(
+        f"{one}decide/", {"verdict": "both"}, format="json", headers={"If-Match": '"0"'}
+    )
     assert late.status_code == 412
     now = bob.get(one).json()
     assert (now["state"], now["verdict"], now["who"]) == ("decided", "holds", "Alice")
@@ -164,7 +156,7 @@ def test_conflicts_are_listed_viewed_decided_and_reopened_by_rest(cast: rows.Cas
 def test_ten_conflicts_cost_no_more_queries_than_one(cast: rows.Cast):
     def queries(name: str, *args: object) -> int:
         page(cast, name, *args)  # what is cached is cached
-        with CaptureQueriesContext(connection, ) as captured:
+        with CaptureQueriesContext(connection) as captured:
             page(cast, name, *args)
         return len(captured)
 

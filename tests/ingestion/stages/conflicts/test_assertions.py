@@ -71,7 +71,10 @@ NEAR_MISSES = [
     ("Skarrow Light is 40 metres tall.", "Skarrow Light is 12 metres wide."),
     ("Skarrow Light has 30 members.", "Skarrow Light has 42 boats."),
     ("Skarrow Light is 4 km from Orran.", "Skarrow Light is 9 km from Hestay."),
-    ("Skarrow Light was released in Orran in 1990.", "Skarrow Light was released in Hestay in 1992."),
+    (
+        "Skarrow Light was released in Orran in 1990.",
+        "Skarrow Light was released in Hestay in 1992.",
+    ),
     ("The door of Skarrow Light was built in 1869.", "Skarrow Light was built in 1871."),
     ("Skarrow Light's tower was built in 1869.", "Skarrow Light was built in 1871."),
     # What happens more than once, or may be several.

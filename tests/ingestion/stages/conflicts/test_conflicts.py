@@ -82,7 +82,11 @@ def document(cast: rows.Cast, title: str) -> Any:
 def test_a_conflict_has_both_sides_with_their_exact_quotes(cast: rows.Cast):
     conflict = only(cast.workspace)
 
-    assert (conflict.kind, conflict.topic, conflict.state) == ("values", "when it was relit", "open")
+    assert (conflict.kind, conflict.topic, conflict.state) == (
+        "values",
+        "when it was relit",
+        "open",
+    )
     assert sides(cast.workspace) == {FIRST: LOG.partition(" Ada")[0], SECOND: NEWS}
 
 
