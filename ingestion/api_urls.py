@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from ingestion.audit import api as audit
 from ingestion.curation import (
     api as curation,
+    conflicts_api as conflicts,
     facts_api as facts,
     history_api as history,
     relationships_api as relationships,
@@ -89,6 +90,17 @@ pairs: list[URLPattern | URLResolver] = [
     ),
 ]
 
+disputes: list[URLPattern | URLResolver] = [
+    path("", conflicts.ConflictListApi.as_view(), name="conflict_list"),
+    path("<uuid:conflict_id>/", conflicts.ConflictApi.as_view(), name="conflict"),
+    path(
+        "<uuid:conflict_id>/decide/", conflicts.ConflictDecideApi.as_view(), name="conflict_decide"
+    ),
+    path(
+        "<uuid:conflict_id>/reopen/", conflicts.ConflictReopenApi.as_view(), name="conflict_reopen"
+    ),
+]
+
 communities: list[URLPattern | URLResolver] = [
     path("", topics.CommunityListApi.as_view(), name="community_list"),
     path("retry/", topics.ReportsRetryApi.as_view(), name="reports_retry"),
@@ -136,6 +148,7 @@ urlpatterns = [
         name="decision_undo",
     ),
     path("suggestions/", include(pairs)),
+    path("conflicts/", include(disputes)),
     path("communities/", include(communities)),
     path("audit/", audit.AuditListApi.as_view(), name="audit_list"),
     path("history/", history.HistoryListApi.as_view(), name="history_list"),

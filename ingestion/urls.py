@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion.audit import views as audit
-from ingestion.curation import fact_views, history_views, list_views, views
+from ingestion.curation import conflict_views, fact_views, history_views, list_views, views
 from ingestion.documents import views as documents
 from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
@@ -104,6 +104,12 @@ queue: list[URLPattern | URLResolver] = [
     path("above/", suggestions.cases_above, name="cases_above"),
 ]
 
+conflict: list[URLPattern | URLResolver] = [
+    path("", conflict_views.conflict_detail, name="conflict_detail"),
+    path("decide/", conflict_views.conflict_decide, name="conflict_decide"),
+    path("reopen/", conflict_views.conflict_reopen, name="conflict_reopen"),
+]
+
 topic: list[URLPattern | URLResolver] = [
     path("", topics.community_detail, name="community_detail"),
     path("retry/", topics.report_retry, name="report_retry"),
@@ -148,6 +154,8 @@ workspace: list[URLPattern | URLResolver] = [
     path("decisions/", history_views.decision_record, name="decision_record"),
     path("decisions/<uuid:decision_id>/undo/", history_views.decision_undo, name="decision_undo"),
     path("curation/", include(queue)),
+    path("conflicts/", conflict_views.conflict_list, name="conflict_list"),
+    path("conflicts/<uuid:conflict_id>/", include(conflict)),
     path("history/", history_views.workspace_history, name="workspace_history"),
     path("history/<uuid:event_id>/", history_views.event_detail, name="event_detail"),
     path("history/<uuid:event_id>/undo/", history_views.event_undo, name="event_undo"),

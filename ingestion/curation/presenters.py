@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from django.http import QueryDict
 
-from ingestion.curation import forms, queries
+from ingestion.curation import conflict_queries, forms, queries
 from ingestion.curation.effects import Effect
 from ingestion.curation.merging import differences, entities_merge
 from ingestion.curation.previewing import Service, preview
@@ -111,6 +111,7 @@ def entity_context(
         workspace,
         "entities",
         view=view,
+        conflicts=conflict_queries.about_entity(workspace, entity),
         **known,
         editing=editing if workspace.may_curate else Editing(),
         seen=seen(workspace, [entity.pk]),

@@ -25,7 +25,7 @@ from ingestion.models import (
     SubjectKind,
 )
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution import decisions
+from ingestion.resolution import conflicts, decisions
 from ingestion.resolution.keys import Ref, entity_id
 from kb_project.errors import ConflictError, found
 from workspaces.models import User, Workspace
@@ -172,6 +172,8 @@ def _set_active(event: HistoryEvent, *, is_active: bool) -> set[str]:
     for one in _undone_by(event):
         keys |= _set_active(one, is_active=not is_active)
     decisions.set_active(event, is_active=is_active)
+    if conflicts.decides_conflicts(event):
+        conflicts.follow(event.workspace_id)
     return keys
 
 

@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from ingestion.editions.sql import KEYS
 from ingestion.models import (
     ClaimRuling,
+    ConflictRuling,
     EntityRuling,
     EventKind,
     HistoryEvent,
@@ -23,6 +24,7 @@ from ingestion.models import (
     RelationshipRuling,
     ResolutionDecision,
 )
+from ingestion.resolution.conflicts import named_in
 from ingestion.resolution.keys import key_of_name
 from kb_project.sql import run_sql
 from workspaces import access
@@ -64,6 +66,7 @@ KINDS: Final = (
         lambda row: row.field == RelationshipRuling.Field.DELETED,
     ),
     _Kind(ClaimRuling, lambda row: [row.key], lambda row: row.field in CLAIMS_COPIED),
+    _Kind(ConflictRuling, lambda row: [row.key, *named_in(row.known)]),
 )
 
 

@@ -188,6 +188,17 @@ def _claim_was(verb: str) -> PassiveSentence:
     return lambda event, of: f"A claim about {name(event, event.details.get('subject'))} was {verb}"
 
 
+def _conflict(event: HistoryEvent) -> str:
+    verb = "left" if event.details.get("verdict") == "left" else "decided"
+    state = " open" if verb == "left" else ""
+    return f"{verb} a conflict about {name(event, event.details.get('subject'))}{state}"
+
+
+def _conflict_was(event: HistoryEvent, of: str) -> str:
+    verb = "left open" if event.details.get("verdict") == "left" else "decided"
+    return f"A conflict about {name(event, event.details.get('subject'))} was {verb}"
+
+
 def _decision(event: HistoryEvent) -> str:
     left, right = event.details.get("left", ""), event.details.get("right", "")
     if not right:
@@ -285,6 +296,7 @@ _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.COLLECTION_DELETED: lambda event: f"deleted the collection {_all(event)}",
     EventKind.CLAIM_EDITED: _claim("edited"),
     EventKind.CLAIM_DELETED: _claim("deleted"),
+    EventKind.CONFLICT_DECIDED: _conflict,
     EventKind.DECISION_UNDONE: _decision,
     EventKind.UNDO: lambda event: f"undid: {event.details.get('undid', 'something')}",
 }
@@ -302,6 +314,7 @@ _PASSIVE: Final[Mapping[str, PassiveSentence]] = {
     EventKind.GRAPH_IMPORTED: _was_imported,
     EventKind.CLAIM_EDITED: _claim_was("edited"),
     EventKind.CLAIM_DELETED: _claim_was("deleted"),
+    EventKind.CONFLICT_DECIDED: _conflict_was,
     EventKind.DOCUMENT_REPLACED: _was("replaced by a new version"),
     EventKind.DOCUMENT_DISABLED: _was("disabled"),
     EventKind.DOCUMENT_ENABLED: _was("enabled"),

@@ -12,6 +12,13 @@ from ingestion.models.communities import (
     SummaryNode,
     SummaryTree,
 )
+from ingestion.models.conflicts import (
+    Conflict,
+    ConflictKind,
+    ConflictRuling,
+    ConflictSide,
+    ConflictState,
+)
 from ingestion.models.decisions import (
     ClaimRuling,
     EntityRuling,
@@ -81,6 +88,11 @@ __all__ = [
     "Community",
     "CommunityMember",
     "CommunityReport",
+    "Conflict",
+    "ConflictKind",
+    "ConflictRuling",
+    "ConflictSide",
+    "ConflictState",
     "ConsistencyCheck",
     "CorpusVersion",
     "Document",

@@ -25,6 +25,7 @@ class EventKind(models.TextChoices):
     GRAPH_IMPORTED = "graph_imported", "Graph imported"
     CLAIM_EDITED = "claim_edited", "Claim edited"
     CLAIM_DELETED = "claim_deleted", "Claim deleted"
+    CONFLICT_DECIDED = "conflict_decided", "Conflict decided"
     DOCUMENT_ADDED = "document_added", "Document added"
     DOCUMENT_EDITED = "document_edited", "Document edited"
     DOCUMENT_REPLACED = "document_replaced", "New version"
@@ -46,6 +47,7 @@ class SubjectKind(models.TextChoices):
     ENTITY = "entity", "Entity"
     RELATIONSHIP = "relationship", "Relationship"
     CLAIM = "claim", "Claim"
+    CONFLICT = "conflict", "Conflict"
     DOCUMENT = "document", "Document"
     COLLECTION = "collection", "Collection"
 

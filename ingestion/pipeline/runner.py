@@ -26,6 +26,7 @@ from ingestion.stage import Progress, StageOutcome
 from ingestion.stages import (
     chunk,
     communities,
+    conflicts,
     describe,
     embed,
     extract,
@@ -77,6 +78,7 @@ DOCUMENT_STAGES: Final[dict[str, Stage]] = {
 # The stages of other kinds of jobs, in order.
 WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "describe": describe.run,
+    "conflicts": conflicts.run,
     "graph": graph.run,
     "communities": communities.run,
     "layout": layout.run,
@@ -145,9 +147,9 @@ def plan_stages(*jobs: IngestionJob) -> None:
 
 
 def wake(workspace_id: uuid.UUID, job_id: uuid.UUID, lane: str) -> None:
-    """Ask a worker of the lane to look at the job. The queue row commits with the caller's changes.
+    """Ask a worker of the lane to look at the job, and at what else waits in its workspace.
 
-    The worker also takes what else waits in its workspace: one call serves a burst of documents.
+    The queue row commits with the caller's changes.
     """
     turns.call(lane, workspace_id)
     async_task(RUN_LANE, str(workspace_id), str(job_id), lane, cluster=lane)
@@ -164,8 +166,7 @@ def run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None = Non
     Each stage is run for all of them before the next. If the database goes away meanwhile, wait for
     it and resume where the work stopped.
     """
-    others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-    token = current_job.set(f"{jobs[0].pk}{others}")
+    token = current_job.set(f"{jobs[0].pk}{f' and {len(jobs) - 1} more' if jobs[1:] else ''}")
     try:
         with access.repeatable_work():
             return through_outages(partial(_run_group, jobs, lane, ports))
@@ -213,8 +214,7 @@ def _run_stages(going: list[Member], ports: Ports) -> Tally:
 def members_of(jobs: Sequence[IngestionJob], lane: str) -> list[Member]:
     """The jobs with a stage left in the lane; none for the embedding lane before its turn.
 
-    A job whose stages are all done but that is not closed yet is closed here.
-    """
+    A job whose stages are all done is closed here."""
     unfinished = leases.unfinished(jobs)
     transitions.close([job for job in jobs if not unfinished[job.pk]])
     members = []
@@ -294,7 +294,7 @@ def _runs(members: Sequence[Member]) -> list[StageRun]:
 
 def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:
     """Rerun a stage that failed for a group on each member, so that only the one at fault fails."""
-    passed = []
+    passed: list[Member] = []
     for place, member in enumerate(members):
         beside = members[place + 1 :]
         leases.renew(_runs(beside))

@@ -3,7 +3,8 @@
 People and models decide whether two names are one entity, and what a name means in a document
 (``ResolutionDecision``). People also reassign mentions (``MentionPlacement``) and create, edit and
 delete entities and relationships (``EntityRuling``, ``RelationshipRuling``), and correct claims
-(``ClaimRuling``); ``ingestion.resolution.recorder`` records these. A decision is active until
+(``ClaimRuling``); ``ingestion.resolution.recorder`` records these. Decisions about conflicts
+(``ConflictRuling``) are in ``ingestion.resolution.conflicts``. A decision is active until
 ``undone_at``; of several about one subject, a person's counts before a model's, then the latest.
 ``ingestion.resolution.overrides`` combines those that count into how names resolve.
 
@@ -21,6 +22,7 @@ from django.utils import timezone
 
 from ingestion.models import (
     ClaimRuling,
+    ConflictRuling,
     Entity,
     EntityRuling,
     EventKind,
@@ -42,6 +44,7 @@ DECISIONS: Final = (
     EntityRuling,
     RelationshipRuling,
     ClaimRuling,
+    ConflictRuling,
 )
 STATES: Final[dict[str, MergeSuggestion.State]] = {
     Verdict.SAME: MergeSuggestion.State.ACCEPTED,

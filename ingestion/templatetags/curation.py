@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from ingestion.history.queries import EventView, is_of_documents
 from ingestion.history.sentences import UNDO_TAG, Toast
+from ingestion.knowledge import conflicts
 from ingestion.models import EventKind, HistoryEvent, MergeSuggestion
 from ingestion.suggestions import cases
 from ingestion.suggestions.cases import MOST_SHOWN
@@ -93,6 +94,13 @@ def as_toast(message: Message) -> Toast | None:
     tag = message.extra_tags or ""
     is_toast = tag.startswith(UNDO_TAG)
     return Toast(str(message.message), tag.removeprefix(UNDO_TAG)) if is_toast else None
+
+
+@register.simple_tag
+def open_conflicts(workspace: Workspace) -> int:
+    """Count the conflicts that no one has decided."""
+    with access.in_workspace(workspace.pk):
+        return min(conflicts.open_count(workspace), MOST_SHOWN)
 
 
 @register.simple_tag

@@ -22,6 +22,7 @@ from kb_project.errors import ModelError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Embedder, Role, Vectors
 from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt, fenced, load
+from kb_project.text.quantities import denies, missing_names, missing_numbers
 from kb_project.text.terms import terms
 from retrieval.answering.citations.citing import (
     Compare,
@@ -35,7 +36,6 @@ from retrieval.answering.citations.citing import (
 )
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Check, WrittenSentence
-from retrieval.answering.quantities import denies, missing_names, missing_numbers
 from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
 

@@ -1,7 +1,9 @@
 """Find where sources give different values for the same thing, and show both sides.
 
-Three signs: contradictions found when entities and relationships were described, claims that one
-passage states as true and another as false, and two sentences that differ only in a value.
+Four signs: conflicts found when documents were processed, contradictions found when entities and
+relationships were described, claims that one passage states as true and another as false, and two
+sentences that differ only in a value. What people decided counts: where one source holds, it comes
+before the others, and where all are right, nothing is said.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from uuid import UUID
 
 import regex
 
+from ingestion.knowledge.conflicts import SideSpan, others, sides_beside
 from ingestion.models import Claim, Entity, Mention, Relationship
+from kb_project.text.quantities import dates_in, is_month, names_in, numbers_in
 from kb_project.text.terms import terms
 from retrieval.answering.citations.citing import units
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Check, ChunkSpan, SpanOf, WrittenSentence
-from retrieval.answering.quantities import dates_in, is_month, names_in, numbers_in
 from retrieval.search import as_of
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import Hit, hydrate
@@ -26,6 +29,9 @@ from retrieval.search.scope_entities import left_out
 from workspaces import access
 
 VERDICT: Final = "conflict"
+DECIDED: Final = "decision"
+"""``Check.by`` of a sentence that rests on a source that people decided against."""
+DECIDED_NOTE: Final = ("sources_decided", "Sources differ on this; the one that holds comes first.")
 NOTE: Final = ("sources_differ", "Sources differ on this; both are shown.")
 SHARED: Final = 3
 """Terms, not counting numbers and months, that two sentences about the same thing share …"""
@@ -71,16 +77,53 @@ def mark(
         return list(sentences)
     cited = [span for sentence in sentences for span in _cited_by(sentence, numbering)]
     with access.in_workspace(query.workspace_id):
-        known = [*_described(query, cited), *_claimed(query, cited)]
+        stored = _Stored.beside(query, cited)
+        noted = [*_described(query, cited), *_claimed(query, cited)]
+        known = [*stored.clashes(cited), *(one for one in noted if not stored.settles(*one))]
         numbering.learn(_reachable(query, known, numbering))
     passages = [numbering.passage(number) for number in numbering.in_use]
-    clashes = [*known, *differing(cited, passages)]
+    clashes = [*known, *(one for one in differing(cited, passages) if not stored.settles(*one))]
     if date := query.as_of:
         clashes = [one for one in clashes if all(_holds(side, numbering, date) for side in one)]
-    marked = [_marked(sentence, clashes, numbering) for sentence in sentences]
-    if any(one.check and one.check.verdict == VERDICT for one in marked):
-        query.note(*NOTE)
+    marked = [_marked(one, clashes, numbering, stored) for one in sentences]
+    by = {one.check.by == DECIDED for one in marked if one.check and one.check.verdict == VERDICT}
+    for is_decided in sorted(by):
+        query.note(*(DECIDED_NOTE if is_decided else NOTE))
     return marked
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Sides of the conflicts that were found when documents were processed."""
+
+    sides: Sequence[SideSpan]
+
+    @classmethod
+    def beside(cls, query: Query, cited: Sequence[ChunkSpan]) -> _Stored:
+        return cls(sides_beside(query.workspace_id, {span.chunk_id for span in cited}))
+
+    def at(self, span: ChunkSpan) -> list[SideSpan]:
+        return [one for one in self.sides if one.is_at(*span)]
+
+    def clashes(self, cited: Iterable[ChunkSpan]) -> list[Clash]:
+        return [
+            (_place(own), _place(other))
+            for span in dict.fromkeys(cited)
+            for own in self.at(span)
+            for other in others(own, self.sides)
+        ]
+
+    def settles(self, one: ChunkSpan, other: ChunkSpan) -> bool:
+        """Return whether people decided a conflict that has both as sides."""
+        closed = {side.conflict_id for side in self.at(one) if not side.is_open}
+        return any(side.conflict_id in closed for side in self.at(other))
+
+    def refutes(self, spans: Iterable[ChunkSpan]) -> bool:
+        return any(side.is_refuted for span in spans for side in self.at(span))
+
+
+def _place(side: SideSpan) -> ChunkSpan:
+    return ChunkSpan(side.chunk_id, side.start, side.end)
 
 
 def _cited_by(sentence: WrittenSentence, numbering: Numbering) -> list[ChunkSpan]:
@@ -93,21 +136,29 @@ def _cited_by(sentence: WrittenSentence, numbering: Numbering) -> list[ChunkSpan
 def with_other_sides(
     sentences: Sequence[WrittenSentence], numbering: Numbering
 ) -> list[WrittenSentence]:
-    """Add the other side after each such sentence, in answers made of the documents' own
-    sentences."""
+    """Add the other side after each such sentence, or the one that holds before it, in answers made
+    of the documents' own sentences."""
     said = {(span.number, span.start) for one in sentences for span in one.spans[:1]}
     complete: list[WrittenSentence] = []
     for sentence in sentences:
-        complete.append(sentence)
-        if sentence.check is None or sentence.check.verdict != VERDICT:
-            continue
-        for span in sentence.spans[1:]:
-            if (span.number, span.start) not in said:
-                said.add((span.number, span.start))
-                hit = numbering.passage(span.number)
-                quote = hit.text[span.start - hit.start : span.end - hit.start]
-                complete.append(WrittenSentence(" ".join(quote.split()), (span,), sentence.check))
+        beside: list[WrittenSentence] = []
+        if sentence.check is not None and sentence.check.verdict == VERDICT:
+            for span in sentence.spans[1:]:
+                if (span.number, span.start) not in said:
+                    said.add((span.number, span.start))
+                    beside.append(_quoted(span, sentence.check, numbering))
+        is_refuted = sentence.check is not None and sentence.check.by == DECIDED
+        complete += [*beside, sentence] if is_refuted else [sentence, *beside]
     return complete
+
+
+def _quoted(span: SpanOf, check: Check, numbering: Numbering) -> WrittenSentence:
+    hit = numbering.passage(span.number)
+    quote = hit.text[span.start - hit.start : span.end - hit.start]
+    is_decided = check.by == DECIDED
+    # The source that holds is not in doubt.
+    own = replace(check, verdict="supported", by="quote") if is_decided else check
+    return WrittenSentence(" ".join(quote.split()), (span,), own)
 
 
 def differing(cited: Iterable[ChunkSpan], passages: Sequence[Hit]) -> Iterator[Clash]:
@@ -160,7 +211,7 @@ def _statements(hit: Hit) -> Iterator[_Statement]:
 
 
 def _marked(
-    sentence: WrittenSentence, clashes: Sequence[Clash], numbering: Numbering
+    sentence: WrittenSentence, clashes: Sequence[Clash], numbering: Numbering, stored: _Stored
 ) -> WrittenSentence:
     if sentence.check is None or sentence.check.verdict != "supported":
         return sentence
@@ -184,7 +235,8 @@ def _marked(
         for number, one in sides
         if not any(_touches(one, side) for side in own)
     ]
-    check = Check(VERDICT, sentence.check.by, sentence.check.score)
+    by = DECIDED if stored.refutes(own) else sentence.check.by
+    check = Check(VERDICT, by, sentence.check.score)
     return replace(sentence, spans=(*sentence.spans, *fresh[:MOST_SIDES]), check=check)
 
 

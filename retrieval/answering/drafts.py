@@ -53,8 +53,8 @@ class Check:
     """Whether the spans that a sentence cites support it.
 
     ``verdict`` is supported, unsupported, general (not from the documents, and marked so), or
-    conflict (the sources differ); ``by`` is quote, likeness or the judge model's name; ``score`` is
-    from 0 to 1.
+    conflict (the sources differ); ``by`` is quote, likeness, the judge model's name, or decision
+    where people decided for another source; ``score`` is from 0 to 1.
     """
 
     verdict: str

@@ -13,6 +13,7 @@ DISABLED = {"document_id": "disabled"}
 WAITING = {"document_id": "waiting"}
 FAILED = {"document_id": "failed"}
 VERSIONED = {"document_id": "versioned", "number": 1}
+DECIDED = {"conflict_id": "decided"}
 OF_ENTITIES = {"event_id": "entity_event"}
 
 DOCUMENTS = [
@@ -140,6 +141,14 @@ CURATION = [
     op("POST ingestion:case_skip", CURATE, sends=PAIR),
     op("GET ingestion:cases_above", CURATE),
     op("POST ingestion:cases_above", CURATE, sends={"above": "90"}, answers=412),
+    op("GET ingestion:conflict_list", READ),
+    op("GET ingestion:conflict_detail", READ),
+    op("POST ingestion:conflict_decide", CURATE, sends={"decision": "both"}),
+    op("POST ingestion:conflict_reopen", CURATE, at=DECIDED),
+    op("GET ingestion_api:conflict_list", READ),
+    op("GET ingestion_api:conflict", READ),
+    op("POST ingestion_api:conflict_decide", CURATE, sends={"verdict": "both"}),
+    op("POST ingestion_api:conflict_reopen", CURATE, at=DECIDED),
     op("GET ingestion:workspace_history", READ),
     op("GET ingestion:event_detail", READ),
     op("POST ingestion:event_undo", EDIT),

@@ -13,6 +13,7 @@ from typing import Any, Final
 from django.utils import timezone
 
 from ingestion.curation import entities
+from ingestion.curation.conflicts import conflict_decide
 from ingestion.documents import lifecycle, metadata
 from ingestion.documents.collections import services as collections
 from ingestion.exchange import importing
@@ -22,6 +23,7 @@ from ingestion.models import (
     Claim,
     Collection,
     CollectionGrant,
+    Conflict,
     Document,
     DocumentVersion,
     Entity,
@@ -45,6 +47,7 @@ from retrieval.models import (
 )
 from tests import rows
 from tests.ingestion import jobs
+from tests.ingestion.disputed import make_conflict
 from tests.ingestion.suggestions import papers
 from workspaces import access
 from workspaces.models import (
@@ -67,6 +70,7 @@ WHERE: Final[Mapping[str, str]] = {
     "other_id": "acme",
     "relationship_id": "relationship",
     "claim_id": "claim",
+    "conflict_id": "conflict",
     "community_id": "community",
     "decision_id": "decision",
     "event_id": "document_event",
@@ -267,6 +271,15 @@ def _claim(subject: Entity, chunk: Chunk) -> Claim:
     )
 
 
+def _decided(cast: rows.Cast, subject: Entity, chunk: Chunk) -> Conflict:
+    """A conflict that was decided."""
+    conflict = make_conflict(subject, [chunk])
+    conflict_decide(
+        change=ChangeContext(cast.workspace, cast.alice), conflict=conflict.pk, verdict="both"
+    )
+    return conflict
+
+
 def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
     workspace = cast.workspace
     ids = {
@@ -280,6 +293,8 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
         paper = Document.objects.in_workspace(workspace).get(name="a.txt")
         link = rows.Relationship.objects.in_workspace(workspace).order_by("pk")[0]
         claim = _claim(found[ids["entity"]], rows.chunks_of(paper)[0])
+        conflict = make_conflict(found[ids["entity"]], rows.chunks_of(paper)[:1])
+        decided = _decided(cast, found[ids["acme"]], rows.chunks_of(paper)[0])
         decision = ResolutionDecision.objects.create(
             workspace=workspace,
             left_key="hestay",
@@ -304,6 +319,8 @@ def _graph(cast: rows.Cast) -> dict[str, uuid.UUID]:
         "decision": decision.pk,
         "import": imported.pk,
         "claim": claim.pk,
+        "conflict": conflict.pk,
+        "decided": decided.pk,
         "entity_event": event.pk,
     }
 

@@ -32,6 +32,7 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
     found |= {"models": f"{home}models/", "usage": f"{home}usage/", "health": f"{home}health/"}
     found |= {name: f"{home}{name}/" for name in ("documents", "entities", "topics")}
     found |= {"curation": f"{home}curation/", "certain": f"{home}curation/above/"}
+    found["conflicts"] = f"{home}conflicts/"
     found["search"] = f"{home}search/?q=Great+Lens"
     for name, question in (
         ("answer", "Who founded the Orran Lights Society, and when?"),

@@ -226,6 +226,11 @@ UPDATE ingestion_findingevidence AS m SET start = m.start + t.delta, "end" = m."
   FROM unnest(%(chunks)s::uuid[], %(deltas)s::int4[]) AS t (chunk, delta)
  WHERE m.workspace_id = %(workspace)s AND m.chunk_id = t.chunk
 """
+SHIFT_CONFLICTS: Final[LiteralString] = """
+UPDATE ingestion_conflictside AS m SET start = m.start + t.delta, "end" = m."end" + t.delta
+  FROM unnest(%(chunks)s::uuid[], %(deltas)s::int4[]) AS t (chunk, delta)
+ WHERE m.workspace_id = %(workspace)s AND m.chunk_id = t.chunk
+"""
 
 # Places stored as JSON: the rows that hold them, and the statement that writes them back.
 SUMMARIES: Final[LiteralString] = """
@@ -282,6 +287,7 @@ IN_ROWS: Final[tuple[LiteralString, ...]] = (
     SHIFT_FRAGMENTS,
     SHIFT_CLAIMS,
     SHIFT_FINDINGS,
+    SHIFT_CONFLICTS,
 )
 IN_JSON: Final[tuple[tuple[LiteralString, LiteralString], ...]] = (
     (SUMMARIES, SAVE_SUMMARIES),

@@ -28,6 +28,7 @@ STATEMENTS: Final[tuple[LiteralString, ...]] = (
     sql.COUNT_RELATIONSHIPS,
     sql.UNCOUNT_ENTITIES,
     sql.UNCOUNT_RELATIONSHIPS,
+    sql.BURY_CONFLICTS,
 )
 UNIT: Final = "\x1f"
 

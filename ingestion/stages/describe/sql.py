@@ -123,6 +123,13 @@ WITH gone AS (
 INSERT INTO ingestion_graphtombstone (workspace_id, id) SELECT %(workspace)s, id FROM gone
 ON CONFLICT DO NOTHING
 """
+# Conflicts whose remaining passages all say the same.
+BURY_CONFLICTS: Final[LiteralString] = """
+DELETE FROM ingestion_conflict AS c
+ WHERE c.workspace_id = %(workspace)s
+   AND 2 > (SELECT count(DISTINCT s.key) FROM ingestion_conflictside AS s
+             WHERE s.workspace_id = %(workspace)s AND s.conflict_id = c.id)
+"""
 
 # The mentions most likely to introduce a changed entity: those in a document it names, then the
 # earliest in each document.

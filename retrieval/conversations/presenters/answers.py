@@ -22,6 +22,7 @@ from retrieval.conversations.presenters.passages import (
     Card,
     Chip,
     CitedSources,
+    Dispute,
     ShownCitation,
     ShownHit,
     reported_passages,
@@ -83,12 +84,14 @@ class ShownSentence:
     """A sentence; ``verdict`` is that of ``Check``, or '' if there is nothing to check, as in a
     heading.
 
-    ``uncited`` means unsupported because it cites no source.
+    ``uncited`` means unsupported because it cites no source. ``disputes`` are what other sources
+    say.
     """
 
     words: tuple[Words, ...]
     chips: tuple[Chip, ...]
     verdict: str
+    disputes: tuple[Dispute, ...] = ()
 
     @property
     def text(self) -> str:
@@ -234,7 +237,10 @@ def _sentence(row: Mapping[str, Any], cited: CitedSources) -> ShownSentence:
     verdict = str((row.get("check") or unchecked).get("verdict", ""))
     if verdict == "unsupported" and not chips:
         verdict = "uncited"
-    return ShownSentence(tuple(_words(str(row["text"]), row.get("marked", ()))), chips, verdict)
+    words, disputes = tuple(_words(str(row["text"]), row.get("marked", ()))), cited.disputes(row)
+    if verdict == "conflict" and (disputes or cited.is_settled(row)):
+        verdict = "supported"  # what the other sources say is shown instead
+    return ShownSentence(words, chips, verdict, disputes)
 
 
 def _words(text: str, marked: Sequence[Sequence[int]]) -> Iterator[Words]:

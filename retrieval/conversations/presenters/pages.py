@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ingestion.documents import queries as document_queries
 from ingestion.documents.reader.blocks import plain
-from ingestion.knowledge import topics
+from ingestion.knowledge import conflicts, topics
 from retrieval.answering import suggestions
 from retrieval.conversations import queries as questions
 from retrieval.conversations.forms import Wanted
@@ -39,6 +39,7 @@ class Home:
     until they are found."""
 
     counts: document_queries.WorkspaceCounts
+    conflicts: int
     box: AskBox
     starters: list[str] | None
     topics: list[topics.TopicNode]
@@ -54,6 +55,7 @@ def home(*, workspace: Workspace, user: User) -> Home:
     written = [node for node in tree if node.report and not node.is_rest]
     return Home(
         counts=document_queries.workspace_counts(workspace=workspace),
+        conflicts=conflicts.open_count(workspace),
         box=ask_box(workspace=workspace),
         starters=suggestions.starters(workspace=workspace),
         topics=sorted(written, key=lambda node: -node.report.rating if node.report else 0)[:4],

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from django.urls import reverse
+
 from ingestion.documents.links import reader_url
 from ingestion.documents.presenters import where_of
 from ingestion.documents.reader.blocks import plain
+from ingestion.knowledge.conflicts import SideSpan, others, sides_beside
 from ingestion.models import Chunk
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
@@ -191,6 +194,16 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
+class Dispute:
+    """What another source says; ``is_decided`` if people decided that it is the one that holds."""
+
+    url: str
+    title: str
+    value: str
+    is_decided: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     key: str
     title: str
@@ -205,12 +218,41 @@ class CitedSources:
     workspace: Workspace
     rows: Mapping[int, Citation]
     chunks: Mapping[UUID, Chunk]
+    sides: Sequence[SideSpan] = ()
 
     @classmethod
     def of(cls, workspace: Workspace, citations: Sequence[Citation]) -> CitedSources:
         ids = [row.chunk_id for row in citations]
         chunks = queries.chunks_by_id(workspace=workspace, ids=ids)
-        return cls(workspace, {row.number: row for row in citations}, chunks)
+        rows = {row.number: row for row in citations}
+        return cls(workspace, rows, chunks, sides_beside(workspace, chunks))
+
+    def disputes(self, sentence: Mapping[str, Any]) -> tuple[Dispute, ...]:
+        """Return what other sources say about what the sentence says, one line a value."""
+        spans = self._spans(sentence)
+        cited = {(number, *span) for number, span in spans.items()}
+        own = [side for span in cited for side in self._sides_at(*span)]
+        found = {
+            (one.conflict_id, one.key): Dispute(
+                reverse("ingestion:conflict_detail", args=[self.workspace.slug, one.conflict_id]),
+                one.title,
+                one.value,
+                is_decided=not one.is_open,
+            )
+            for side in own
+            for one in others(side, self.sides)
+        }
+        return tuple(found.values())
+
+    def is_settled(self, sentence: Mapping[str, Any]) -> bool:
+        """Return whether people decided a conflict in which the sentence is a side."""
+        spans = self._spans(sentence).items()
+        sides = [side for number, span in spans for side in self._sides_at(number, *span)]
+        return any(not side.is_open for side in sides)
+
+    def _sides_at(self, number: int, start: int, end: int) -> list[SideSpan]:
+        chunk = self._chunk(self.rows[number])
+        return [one for one in self.sides if chunk and one.is_at(chunk.pk, start, end)]
 
     def citations(self) -> tuple[ShownCitation, ...]:
         return tuple(

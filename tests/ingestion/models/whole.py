@@ -18,6 +18,9 @@ from ingestion.models import (
     CollectionGrant,
     Community,
     CommunityReport,
+    Conflict,
+    ConflictRuling,
+    ConflictSide,
     ConsistencyCheck,
     CorpusVersion,
     Document,
@@ -123,6 +126,13 @@ def _make_statements(document: Document, chunk: Chunk, ada: Entity, olaf: Entity
         workspace=workspace, subject=ada, object=olaf, type="keeping", status="true",
         description="Ada keeps the light.", **place,
     )  # fmt: skip
+    conflict = Conflict.objects.create(
+        workspace=workspace, subject=ada, kind="values", about="a", topic="height"
+    )
+    for ordinal, key in enumerate(("number:1|1|length|m", "number:2|1|length|m")):
+        ConflictSide.objects.create(
+            workspace=workspace, conflict=conflict, ordinal=ordinal, value=key[7], key=key, **place
+        )
     ResolutionDecision.objects.create(
         workspace=workspace, left_key="ada lind", document=document, verdict="same", by="model"
     )
@@ -145,6 +155,7 @@ def _make_history(document: Document, ada: Entity) -> None:
     RelationshipRuling.objects.create(
         **change, source_key="ada", target_key="olaf", field="created"
     )
+    ConflictRuling.objects.create(**change, key="ada", about="a", verdict="both", known=["x"])
     ClaimRuling.objects.create(
         **change, document=document, key="ada", quote="q", words="w", field="deleted"
     )

@@ -308,6 +308,7 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
     [refresh] = refreshes(workspace)
     assert list(states(refresh)) == [
         "describe",
+        "conflicts",
         "graph",
         "communities",
         "layout",

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
+from kb_project.text.quantities import missing_names, missing_numbers
 from retrieval.answering.checking import check, likely_number, to_compare
 from retrieval.answering.citations.citing import ModelSentence, cite, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import WrittenSentence
-from retrieval.answering.quantities import missing_names, missing_numbers
 from retrieval.search.results import Hit
 
 LOG = (

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from ingestion.models import Chunk, Claim, Entity, Mention
+from ingestion.models import Chunk, Claim, Conflict, ConflictSide, Entity, Mention
 from retrieval.answering.conflicts import differing
 from retrieval.answering.drafts import ChunkSpan
 from retrieval.search.results import Hit
@@ -147,6 +147,36 @@ def test_contradictions_found_before_are_shown_with_their_other_side(cast):
     assert [one.check.verdict for one in draft.sentences][:2] == ["conflict", "conflict"]
     assert road.pk in {one.chunk_id for one in draft.citations}
     assert {one.document_id for one in scoped.citations} == {oil.document_id}
+
+
+def test_what_people_decided_counts(cast):
+    """The source that holds comes first; where all are right, nothing is said."""
+    early, late = "She came to Skarrow on 11 May 1987.", "Ada Lind came to Skarrow on 12 June 1988"
+    with access.in_workspace(cast.workspace.pk):
+        ada = Entity.objects.in_workspace(cast.workspace).get(name="Ada Lind")
+        conflict = Conflict.objects.create(
+            workspace=cast.workspace, subject=ada, kind="values", about="a", topic="when she came",
+            state="decided", holds="date:1988-6-12",
+        )  # fmt: skip
+        for words, key in ((early, "date:1987-5-11"), (late, "date:1988-6-12")):
+            chunk, start, end = place(cast, words)
+            ConflictSide.objects.create(
+                workspace=cast.workspace, conflict=conflict, chunk=chunk, document=chunk.document,
+                ordinal=0, start=start, end=end, value=key, key=key,
+            )  # fmt: skip
+
+    decided = asked(cast, CAME, mode="hybrid")
+    with access.in_workspace(cast.workspace.pk):
+        Conflict.objects.in_workspace(cast.workspace).update(holds="")
+    both = asked(cast, CAME, mode="hybrid")
+
+    said = [(one.text[:12], one.check.verdict, one.check.by) for one in decided.sentences]
+    assert ("She came to ", "conflict", "decision") in said
+    texts = [one.text for one in decided.sentences]
+    held = next(place for place, text in enumerate(texts) if text.startswith(late))
+    assert held < texts.index(early)
+    assert "sources_decided" in [note["code"] for note in decided.trace["notes"]]
+    assert "conflict" not in {one.check.verdict for one in both.sentences}
 
 
 @pytest.mark.parametrize("is_moved", [False, True])
