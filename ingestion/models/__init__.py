@@ -11,6 +11,7 @@ from ingestion.models.communities import (
     SummaryEdge,
     SummaryNode,
     SummaryTree,
+    TopicWatch,
 )
 from ingestion.models.decisions import (
     ClaimRuling,
@@ -119,6 +120,7 @@ __all__ = [
     "SummaryEdge",
     "SummaryNode",
     "SummaryTree",
+    "TopicWatch",
     "Verdict",
     "WalkSnapshot",
 ]
