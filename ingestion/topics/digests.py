@@ -8,7 +8,6 @@ night.
 from __future__ import annotations
 
 import logging
-import smtplib
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 A_DAY: Final = timedelta(hours=20)
 """Less than a day, so that a run that begins a little earlier does not skip one."""
-SALT: Final = "ingestion.topics.digests.stop"
+SALT: Final = "stop mails about topics"
 NAMES: Final = 5
 """Documents and entities of a topic that a mail names."""
 
@@ -86,12 +85,13 @@ def _due(workspace: Workspace, now: datetime) -> list[Membership]:
 
 
 def _send(workspace: Workspace, membership: Membership, now: datetime) -> bool:
+    # Errors of SMTP and of the network are both OSErrors.
     try:
         digest = digest_for(workspace, membership.user)
         if digest is None:
             return False
         digest.message.send()
-    except (KBError, OSError, smtplib.SMTPException) as error:
+    except (KBError, OSError) as error:
         logger.warning(
             "mail about topics not sent workspace=%s membership=%s error=%s",
             workspace.pk,

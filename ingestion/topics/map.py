@@ -82,7 +82,8 @@ def topic_map(
 ) -> TopicMap:
     """Return the map of a level of the tree, or of the topics right below the one ``within``.
 
-    A topic without sub-topics stays on the map of the levels below it.
+    A topic without sub-topics stays on the map of the levels below it. "Other topics" is on none:
+    its entities belong nowhere; topics in it are on the map of their level.
     """
     # The explorer numbers the roots by size, "Other topics" among them.
     roots = sorted(tree, key=lambda node: (-node.community.size, str(node.community.pk)))
@@ -90,8 +91,8 @@ def topic_map(
     chosen = [
         (node, hues[root.community.pk])
         for root in tree
-        if not root.is_rest
         for node in _on_map(root, level, within)
+        if not node.is_rest
     ]
     chosen.sort(key=lambda one: (-one[0].community.size, str(one[0].community.pk)))
     shown = chosen[:MOST]
