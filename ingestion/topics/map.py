@@ -7,6 +7,7 @@ the explorer, moved apart until the titles can be read.
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -154,22 +155,26 @@ def drawn(links: Sequence[MapLink]) -> list[MapLink]:
 
 
 # --- where it is drawn ----------------------------------------------------------------------------
+def columns(text: str) -> int:
+    """
+    >>> columns("Log"), columns("联络处")
+    (3, 6)
+    """
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+
+
 class Box(NamedTuple):
-    """The circle of a topic with its title below: ``x`` and ``y`` are the circle's centre."""
+    """The circle of a topic with its title below: ``x`` and ``y`` are the circle's centre.
+
+    ``half`` is half the width of both, ``height`` the height of both.
+    """
 
     x: float
     y: float
     radius: float
     lines: tuple[str, ...]
-
-    @property
-    def half(self) -> float:
-        """Half of its width."""
-        return max(self.radius, *(CHARACTER * len(line) / 2 for line in self.lines)) + GAP / 2
-
-    @property
-    def height(self) -> float:
-        return 2 * self.radius + LINE_HEIGHT * len(self.lines) + GAP
+    half: float
+    height: float
 
     @property
     def middle(self) -> float:
@@ -204,10 +209,14 @@ def drawing(topics: Sequence[MapTopic], width: int) -> Drawing:
 def _box(topic: MapTopic, topics: Sequence[MapTopic], width: int) -> Box:
     largest = max(one.size for one in topics) or 1
     least, most = RADII
-    room = (most if width >= WIDE else 0.7 * most) - least
-    radius = least + room * sqrt(topic.size / largest)
-    wrapped = textwrap.wrap(topic.title, 20 if width >= WIDE else 16, max_lines=2, placeholder="…")
-    return Box(0, 0, radius, tuple(wrapped) or (NO_TITLE,))
+    largest_radius = most if width >= WIDE else 0.7 * most
+    radius = least + (largest_radius - least) * sqrt(topic.size / largest)
+    # Ideographs are as wide as two letters.
+    room = (20 if width >= WIDE else 16) * len(topic.title) // (columns(topic.title) or 1)
+    wrapped = textwrap.wrap(topic.title, max(room, 4), max_lines=2, placeholder="…")
+    lines = tuple(wrapped) or (NO_TITLE,)
+    half = max(radius, *(CHARACTER * columns(line) / 2 for line in lines)) + GAP / 2
+    return Box(0, 0, radius, lines, half, 2 * radius + LINE_HEIGHT * len(lines) + GAP)
 
 
 def _scaled(

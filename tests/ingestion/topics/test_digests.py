@@ -76,7 +76,7 @@ def test_a_member_gets_one_mail_about_what_changed(cast: rows.Cast):
 
     [sent] = mail.outbox
     assert sent.to == [cast.bob.email]
-    assert re.fullmatch(r"\d+ changes in topics you watch in Harbour", sent.subject)
+    assert re.fullmatch(r"\d+ changes in topics you watch in Harbour", str(sent.subject))
     assert "1 new document: Diary" in sent.body
     assert "1 entity joined: Dora Quist" in sent.body
     assert f"{HOST}/w/{cast.workspace.slug}/topics/" in sent.body

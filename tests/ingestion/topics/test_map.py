@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -96,7 +97,7 @@ def cast() -> rows.Cast:
     return cast
 
 
-def made(cast: rows.Cast, **wanted: object) -> topic_maps.TopicMap:
+def made(cast: rows.Cast, **wanted: Any) -> topic_maps.TopicMap:
     with access.in_workspace(cast.workspace.pk):
         tree = topics.topic_tree(workspace=cast.workspace)
         return topic_maps.topic_map(workspace=cast.workspace, tree=tree, **wanted)
