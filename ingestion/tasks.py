@@ -9,6 +9,7 @@ from ingestion.editions import services as editions
 from ingestion.exchange import importing
 from ingestion.health import services as health
 from ingestion.pipeline import batching, pausing, recovery, runner, turns, workspace_jobs
+from ingestion.topics import digests
 from workspaces import idempotency, limits
 from workspaces.administration import deletion, exports
 
@@ -76,3 +77,4 @@ def check_all() -> None:
     idempotency.forget_old_answers()
     limits.forget_old()
     health.request_all()
+    digests.send_all()

@@ -113,6 +113,7 @@ conflict: list[URLPattern | URLResolver] = [
 topic: list[URLPattern | URLResolver] = [
     path("", topics.community_detail, name="community_detail"),
     path("retry/", topics.report_retry, name="report_retry"),
+    path("watch/", topics.topic_watch, name="topic_watch"),
 ]
 
 graph: list[URLPattern | URLResolver] = [
@@ -169,4 +170,7 @@ workspace: list[URLPattern | URLResolver] = [
     path("health/check/", health.health_check, name="health_check"),
 ]
 
-urlpatterns = [path("w/<workspace:workspace_id>/", include(workspace))]
+urlpatterns = [
+    path("w/<workspace:workspace_id>/", include(workspace)),
+    path("watched/stop/<str:token>/", topics.topic_mails_stop, name="topic_mails_stop"),
+]

@@ -11,6 +11,7 @@ from ingestion.models.communities import (
     SummaryEdge,
     SummaryNode,
     SummaryTree,
+    TopicWatch,
 )
 from ingestion.models.conflicts import (
     Conflict,
@@ -131,6 +132,7 @@ __all__ = [
     "SummaryEdge",
     "SummaryNode",
     "SummaryTree",
+    "TopicWatch",
     "Verdict",
     "WalkSnapshot",
 ]

@@ -1,16 +1,18 @@
-"""Topics: the hierarchy of communities and their written reports."""
+"""Topics: the hierarchy of communities, their written reports, and who watches them."""
 
 from __future__ import annotations
 
 from typing import Final
 from uuid import UUID, uuid5
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from ingestion.models.documents import Chunk, Document
 from ingestion.models.knowledge import Entity
-from workspaces.models import TenantForeignKey, TenantModel, Workspace
+from workspaces.models import Membership, TenantForeignKey, TenantModel, Workspace
 from workspaces.models.people import TenantQuerySet
 
 OTHER_TOPICS: Final = "Other topics"
@@ -163,6 +165,45 @@ class FindingEvidence(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.document_id}[{self.start}:{self.end}]"
+
+
+class TopicWatch(TenantModel):
+    """A member's watch on a topic; it ends with the membership.
+
+    Its workspace is the one that has the member; ``place`` is the one whose ``topic`` it is: the
+    same, or the edition that the member reads. Neither column is a reference, since topics and
+    editions come and go; ``ingestion.knowledge.watches`` finds where the topic's entities went.
+
+    ``latest`` is the topic's state at ``visited_at``, when the member last opened it, ``seen`` the
+    state at the end of the visit before (``ingestion.knowledge.topic_changes.State``). ``names``
+    are digests of its entities' names, which are the same in every edition. None of these holds
+    text. ``mailed`` is the digest of the state that the last e-mail was about, and ``mailed_at``
+    its time.
+    """
+
+    membership = TenantForeignKey(Membership)
+    place = models.UUIDField()
+    topic = models.UUIDField()
+    names = ArrayField(models.CharField(max_length=32), default=list, blank=True)
+    seen = models.JSONField(default=dict)
+    seen_at = models.DateTimeField(default=timezone.now)
+    latest = models.JSONField(default=dict)
+    visited_at = models.DateTimeField(default=timezone.now)
+    moved_at = models.DateTimeField(null=True, blank=True)
+    mails = models.BooleanField(default=True)
+    mailed = models.CharField(max_length=32, default="", blank=True)
+    mailed_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "membership", "topic"], name="topic_watch_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.membership_id} watches {self.topic}"
 
 
 class SummaryNode(TenantModel):

@@ -8,13 +8,17 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
 
 from ingestion.knowledge import topics
 from ingestion.knowledge.spans import SourceSpan
 from ingestion.knowledge.topics import FindingView, TopicNode, TopicView
-from ingestion.topics import services
+from ingestion.topics import digests, services, watching
+from ingestion.topics.presenters import map_context
 from kb_project.errors import ConflictError
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -22,8 +26,12 @@ from workspaces.pages import UserRequest, workspace_page
 
 @workspace_page(Capability.READ)
 def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    context = {"workspace": workspace, "section": "topics"}
-    context |= {"tree": topics.topic_tree(workspace=workspace)}
+    tree = topics.topic_tree(workspace=workspace)
+    context = {"workspace": workspace, "section": "topics", "tree": tree}
+    level = request.GET.get("level", "")
+    context |= map_context(
+        workspace=workspace, tree=tree, level=int(level) if level in ("1", "2") else 0
+    )
     context |= unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
 
@@ -32,12 +40,68 @@ def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
 def community_detail(
     request: UserRequest, workspace: Workspace, community_id: UUID
 ) -> HttpResponse:
+    """Show a topic, with what changed since the member's last visit, and remember the visit."""
+    watched = watching.watch_of(workspace=workspace, community_id=community_id)
+    if watched and watched.has_moved and watched.topic != community_id:
+        return redirect("ingestion:community_detail", workspace.slug, watched.topic)
     view = topics.topic_view(workspace=workspace, community_id=community_id)
     tree = topics.topic_tree(workspace=workspace)
     context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}
     context["trail"] = topic_trail(tree, community_id)[:-1]
+    context |= {"watched": watched, "sends_mail": digests.is_set_up()}
+    if watched and not _is_prefetch(request):
+        context["changed"] = watching.topic_visit(workspace=workspace, watched=watched)
+    if view.children:
+        context |= map_context(workspace=workspace, tree=tree, within=community_id)
     context |= unwritten(workspace, view) | {"summary": numbered(view.summary)}
     return render(request, "ingestion/community_list.html", context)
+
+
+def _is_prefetch(request: HttpRequest) -> bool:
+    """Whether a browser fetches the page before anyone asked to see it."""
+    return "prefetch" in request.headers.get("Sec-Purpose", "")
+
+
+@workspace_page(Capability.READ, "POST")
+def topic_watch(request: UserRequest, workspace: Workspace, community_id: UUID) -> HttpResponse:
+    """Watch a topic, choose whether e-mails mention it, or stop watching it."""
+    mails = {"on": True, "off": False}.get(request.POST.get("mails", ""))
+    try:
+        if request.POST.get("watch") == "off":
+            ended = watching.topic_unwatch(workspace=workspace, community_id=community_id)
+            messages.success(request, "You no longer watch this topic.")
+            if ended.topic is None:
+                return redirect("ingestion:community_list", workspace.slug)
+        else:
+            watching.topic_watch(workspace=workspace, community_id=community_id, mails=mails)
+            messages.success(request, _WATCHED[mails])
+    except ConflictError as error:
+        messages.warning(request, error.sentence)
+    return redirect("ingestion:community_detail", workspace.slug, community_id)
+
+
+_WATCHED = {
+    None: "You watch this topic. Changes appear here and on the home page.",
+    True: "You get an e-mail when this topic changes, at most one a day.",
+    False: "E-mails no longer mention this topic.",
+}
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "POST"])
+def topic_mails_stop(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask whether to stop e-mails about topics (GET), and stop them (POST).
+
+    Mail programs post here without a page, and the token is proof enough.
+    """
+    digests.check_token(token)
+    if request.method == "POST":
+        digests.stop_at(token)
+    context = {"is_stopped": request.method == "POST"}
+    response = render(request, "ingestion/topics/mails_stop.html", context)
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
 
 
 @workspace_page(Capability.CURATE, "POST")

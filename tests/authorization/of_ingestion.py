@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.authorization.operation import ADMINISTER, CURATE, EDIT, READ, op
+from tests.authorization.operation import ADMINISTER, CURATE, EDIT, NOTHING, READ, op
 
 TEXT = {"file": ("new.txt", b"Fresh oil for the lamp.")}
 TEXTS = {"files": TEXT["file"]}
@@ -157,6 +157,9 @@ CURATION = [
     op("POST ingestion:reports_retry", CURATE),
     op("GET ingestion:community_detail", READ),
     op("POST ingestion:report_retry", CURATE),
+    op("POST ingestion:topic_watch", READ, sends={"watch": "on"}),
+    op("GET ingestion:topic_mails_stop", NOTHING, answers=404),
+    op("POST ingestion:topic_mails_stop", NOTHING, answers=404),
     op("GET ingestion:explorer", READ),
     op("GET ingestion:explorer_view", READ),
     op("POST ingestion:explorer_more", READ, sends={"expand": "$acme"}),
@@ -218,6 +221,12 @@ CURATION = [
     op("GET ingestion_api:community_list", READ),
     op("POST ingestion_api:reports_retry", CURATE, answers=409),
     op("GET ingestion_api:community", READ),
+    op("GET ingestion_api:community_map", READ),
+    op("GET ingestion_api:community_watched", READ),
+    op("GET ingestion_api:community_watch", READ, answers=404),
+    op("PUT ingestion_api:community_watch", READ, sends={"mails": False}),
+    op("DELETE ingestion_api:community_watch", READ, answers=404),
+    op("POST ingestion_api:community_seen", READ, answers=404),
     op("POST ingestion_api:report_retry", CURATE, answers=409),
     op("GET ingestion_api:history_list", READ),
     op("GET ingestion_api:history_event", READ),

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ingestion.documents import queries as document_queries
 from ingestion.documents.reader.blocks import plain
-from ingestion.knowledge import conflicts, topics
+from ingestion.knowledge import conflicts, topics, watches
 from retrieval.answering import suggestions
 from retrieval.conversations import queries as questions
 from retrieval.conversations.forms import Wanted
@@ -46,6 +46,7 @@ class Home:
     recent: list[Any]
     questions: list[Question]
     attention: list[Any] = field(default_factory=list)
+    watched: list[watches.WatchedTopic] = field(default_factory=list)
 
 
 def home(*, workspace: Workspace, user: User) -> Home:
@@ -62,6 +63,7 @@ def home(*, workspace: Workspace, user: User) -> Home:
         recent=list(recent),
         questions=questions.asked_by(workspace=workspace, user=user, most=QUESTIONS_SHOWN),
         attention=document_queries.document_rows(workspace=workspace, documents=list(stopped)),
+        watched=watches.watched(workspace),
     )
 
 

@@ -46,11 +46,12 @@ from ingestion.models import (
     SummaryEdge,
     SummaryNode,
     SummaryTree,
+    TopicWatch,
 )
 from kb_project.llm.fake import FakeEmbedder
 from tests import rows
 from workspaces import access
-from workspaces.models import Group, Workspace
+from workspaces.models import Group, Membership, Workspace
 
 TEXT = "Ada Lind keeps the light of Skarrow.\n\nOlaf Brekke rows to Skarrow."
 
@@ -101,6 +102,7 @@ def make_whole(name: str = "Harbour") -> Whole:
         GraphTombstone.objects.create(workspace=workspace)
         group = Group.objects.create(workspace=workspace, name="Crew")
         CollectionGrant.objects.create(workspace=workspace, collection=collection, group=group)
+        _make_watch(report)
         _make_statements(document, chunks[0], ada, olaf)
         _make_tree(document, chunks[0])
         _make_history(document, ada)
@@ -135,6 +137,18 @@ def _make_statements(document: Document, chunk: Chunk, ada: Entity, olaf: Entity
         )
     ResolutionDecision.objects.create(
         workspace=workspace, left_key="ada lind", document=document, verdict="same", by="model"
+    )
+
+
+def _make_watch(report: CommunityReport) -> None:
+    member = Membership.objects.create(
+        workspace_id=report.workspace_id, user=rows.make_user("Wanda"), capabilities=["read"]
+    )
+    TopicWatch.objects.create(
+        workspace_id=report.workspace_id,
+        membership=member,
+        place=report.workspace_id,
+        topic=report.community_id,
     )
 
 

@@ -1,0 +1,62 @@
+"""Statements of watched topics: the state of several at once, and where their entities are."""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+MEMBERS: Final[LiteralString] = """
+SELECT community_id, entity_id FROM ingestion_communitymember
+WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
+"""
+
+# The version that a mention is in, since a new one is not searched until it has been processed.
+VERSIONS: Final[LiteralString] = """
+SELECT DISTINCT member.community_id, chunk.version_id
+FROM ingestion_communitymember AS member
+JOIN ingestion_mention AS mention
+  ON mention.workspace_id = %(workspace)s AND mention.entity_id = member.entity_id
+JOIN ingestion_chunk AS chunk
+  ON chunk.workspace_id = %(workspace)s AND chunk.id = mention.chunk_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(topics)s::uuid[])
+"""
+
+FACTS: Final[LiteralString] = """
+WITH member AS MATERIALIZED (
+    SELECT community_id, entity_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
+)
+SELECT source.community_id, link.id
+FROM member AS source
+JOIN ingestion_relationship AS link
+  ON link.workspace_id = %(workspace)s AND link.source_id = source.entity_id
+JOIN member AS target
+  ON target.community_id = source.community_id AND target.entity_id = link.target_id
+UNION ALL
+SELECT member.community_id, claim.id
+FROM member
+JOIN ingestion_claim AS claim
+  ON claim.workspace_id = %(workspace)s AND claim.subject_id = member.entity_id
+"""
+
+# An entity's name as it is in any edition of a workspace, where its id differs.
+NAMES: Final[LiteralString] = """
+SELECT md5(entity.key || chr(31) || entity.sense)
+FROM ingestion_communitymember AS member
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = %(topic)s
+ORDER BY entity.rank DESC, entity.id LIMIT %(most)s
+"""
+
+OF_NAMES: Final[LiteralString] = """
+SELECT id FROM ingestion_entity
+WHERE workspace_id = %(workspace)s AND md5(key || chr(31) || sense) = ANY (%(names)s)
+"""
+
+HOLDING: Final[LiteralString] = """
+SELECT member.community_id, member.entity_id, community.size
+FROM ingestion_communitymember AS member
+JOIN ingestion_community AS community
+  ON community.workspace_id = %(workspace)s AND community.id = member.community_id
+WHERE member.workspace_id = %(workspace)s AND member.entity_id = ANY (%(entities)s::uuid[])
+"""

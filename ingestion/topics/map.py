@@ -1,0 +1,277 @@
+"""The map of topics: which topics it shows, how they are connected, and where they are drawn.
+
+The server draws it, so it needs neither script nor WebGL. Each topic is where its entities are in
+the explorer, moved apart until the titles can be read.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import cos, sin, sqrt
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from ingestion.knowledge.topics import TopicNode
+from ingestion.topics import sql
+from kb_project.sql import bulk_plans, run_sql
+from workspaces.models import Workspace
+
+MOST: Final = 30
+"""Topics on one map, the largest."""
+LINES: Final = 3
+"""Connections drawn of each topic, the strongest; the other end may draw more of them."""
+HUES: Final = 8
+"""As many as the explorer has, in the same order."""
+NO_TITLE: Final = "A topic"
+
+WIDE: Final = 760
+NARROW: Final = 340
+RADII: Final = (10, 44)
+CHARACTER: Final = 7.2
+LINE_HEIGHT: Final = 17
+GAP: Final = 8
+FILLED: Final = 0.5
+"""Share of the map that circles and titles take before they are moved apart."""
+ROUNDS: Final = 150
+SPIRAL: Final = 0.04
+ANGLE: Final = 2.4
+"""Nearly the golden angle: no two turns are in line."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapTopic:
+    """A topic on the map. ``hue`` is its root topic's in the explorer, from 1."""
+
+    id: UUID
+    title: str
+    size: int
+    level: int
+    hue: int
+    parts: int
+    x: float = 0
+    y: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MapLink:
+    """The relationships between entities of two topics, with their number."""
+
+    a: UUID
+    b: UUID
+    weight: float
+    relationships: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMap:
+    """``total`` counts the topics there are, shown or not; ``levels`` those that can be chosen."""
+
+    topics: tuple[MapTopic, ...] = ()
+    links: tuple[MapLink, ...] = ()
+    total: int = 0
+    level: int = 0
+    levels: int = 1
+
+
+# --- what it shows --------------------------------------------------------------------------------
+def topic_map(
+    *, workspace: Workspace, tree: Sequence[TopicNode], level: int = 0, within: UUID | None = None
+) -> TopicMap:
+    """Return the map of a level of the tree, or of the topics right below the one ``within``.
+
+    A topic without sub-topics stays on the map of the levels below it. "Other topics" is on none:
+    its entities belong nowhere; topics in it are on the map of their level.
+    """
+    # The explorer numbers the roots by size, "Other topics" among them.
+    roots = sorted(tree, key=lambda node: (-node.community.size, str(node.community.pk)))
+    hues = {node.community.pk: number % HUES + 1 for number, node in enumerate(roots)}
+    chosen = [
+        (node, hues[root.community.pk])
+        for root in tree
+        for node in _on_map(root, level, within)
+        if not node.is_rest
+    ]
+    chosen.sort(key=lambda one: (-one[0].community.size, str(one[0].community.pk)))
+    shown = chosen[:MOST]
+    values = {"workspace": workspace.pk, "topics": [node.community.pk for node, _ in shown]}
+    with bulk_plans():
+        places = {topic: (x, y) for topic, x, y in run_sql(sql.PLACES, values)}
+        links = [MapLink(*row) for row in run_sql(sql.LINKS, values)]
+    return TopicMap(
+        topics=tuple(_topic(node, hue, places) for node, hue in shown),
+        links=tuple(links),
+        total=len(chosen),
+        level=level,
+        levels=max((_depth(root) for root in tree), default=1),
+    )
+
+
+def _on_map(root: TopicNode, level: int, within: UUID | None) -> Iterator[TopicNode]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if within is not None:
+            yield from node.children if node.community.pk == within else ()
+        elif node.community.level == level or (node.community.level < level and not node.children):
+            yield node
+        waiting += node.children
+
+
+def _depth(root: TopicNode) -> int:
+    nodes, depth = [root], 0
+    while nodes:
+        nodes, depth = [child for node in nodes for child in node.children], depth + 1
+    return depth
+
+
+def _topic(node: TopicNode, hue: int, places: Mapping[UUID, tuple[float, float]]) -> MapTopic:
+    community = node.community
+    return MapTopic(
+        id=community.pk,
+        title=node.report.title if node.report else NO_TITLE,
+        size=community.size,
+        level=community.level,
+        hue=hue,
+        parts=len(node.children),
+        x=places.get(community.pk, (0.0, 0.0))[0],
+        y=places.get(community.pk, (0.0, 0.0))[1],
+    )
+
+
+def drawn(links: Sequence[MapLink]) -> list[MapLink]:
+    """Choose the connections to draw; ``links`` are the strongest first."""
+    lines: dict[UUID, int] = {}
+    chosen = []
+    for link in links:
+        if min(lines.get(link.a, 0), lines.get(link.b, 0)) < LINES:
+            chosen.append(link)
+            for end in (link.a, link.b):
+                lines[end] = lines.get(end, 0) + 1
+    return chosen
+
+
+# --- where it is drawn ----------------------------------------------------------------------------
+def columns(text: str) -> int:
+    """
+    >>> columns("Log"), columns("联络处")
+    (3, 6)
+    """
+    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+
+
+class Box(NamedTuple):
+    """The circle of a topic with its title below: ``x`` and ``y`` are the circle's centre.
+
+    ``half`` is half the width of both, ``height`` the height of both.
+    """
+
+    x: float
+    y: float
+    radius: float
+    lines: tuple[str, ...]
+    half: float
+    height: float
+
+    @property
+    def middle(self) -> float:
+        return self.y - self.radius + self.height / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Boxes in the order of the topics, on paper of this width and height."""
+
+    width: int
+    height: int
+    boxes: tuple[Box, ...]
+
+
+def drawing(topics: Sequence[MapTopic], width: int) -> Drawing:
+    """Place topics on paper of a width: where they are to each other, without overlaps."""
+    boxes = [_box(topic, topics, width) for topic in topics]
+    if not boxes:
+        return Drawing(width, 0, ())
+    area = sum(2 * box.half * box.height for box in boxes)
+    height = max(area / FILLED / width, max(box.height for box in boxes) + GAP)
+    placed = _scaled(topics, boxes, width, height)
+    for _ in range(ROUNDS):
+        if not _push_apart(placed, width):
+            break
+    top = min(box.y - box.radius for box in placed) - GAP
+    bottom = max(box.middle + box.height / 2 for box in placed)
+    return Drawing(width, round(bottom - top), tuple(box._replace(y=box.y - top) for box in placed))
+
+
+def _box(topic: MapTopic, topics: Sequence[MapTopic], width: int) -> Box:
+    largest = max(one.size for one in topics) or 1
+    least, most = RADII
+    largest_radius = most if width >= WIDE else 0.7 * most
+    radius = least + (largest_radius - least) * sqrt(topic.size / largest)
+    # Ideographs are as wide as two letters.
+    room = (20 if width >= WIDE else 16) * len(topic.title) // (columns(topic.title) or 1)
+    wrapped = textwrap.wrap(topic.title, max(room, 4), max_lines=2, placeholder="…")
+    lines = tuple(wrapped) or (NO_TITLE,)
+    half = max(radius, *(CHARACTER * columns(line) / 2 for line in lines)) + GAP / 2
+    return Box(0, 0, radius, lines, half, 2 * radius + LINE_HEIGHT * len(lines) + GAP)
+
+
+def _scaled(
+    topics: Sequence[MapTopic], boxes: Sequence[Box], width: float, height: float
+) -> list[Box]:
+    xs, ys = _shares([topic.x for topic in topics]), _shares([topic.y for topic in topics])
+    # A spiral parts those without places, and those at the same one. On screens, y grows downwards.
+    turns = [(SPIRAL * sqrt(turn), ANGLE * turn) for turn in range(len(topics))]
+    xs = _shares([x + far * cos(angle) for x, (far, angle) in zip(xs, turns, strict=True)])
+    ys = _shares([far * sin(angle) - y for y, (far, angle) in zip(ys, turns, strict=True)])
+    return [
+        box._replace(
+            x=box.half + x * max(0.0, width - 2 * box.half),
+            y=box.radius + y * max(0.0, height - box.height),
+        )
+        for x, y, box in zip(xs, ys, boxes, strict=True)
+    ]
+
+
+def _shares(values: Sequence[float]) -> list[float]:
+    """
+    >>> _shares([2.0, 6.0, 3.0]), _shares([5.0, 5.0])
+    ([0.0, 1.0, 0.25], [0.0, 0.0])
+    """
+    least, spread = min(values), max(values) - min(values)
+    return [(value - least) / (spread or 1.0) for value in values]
+
+
+def _push_apart(boxes: list[Box], width: float) -> bool:
+    """Move overlapping boxes apart, along the shorter way, within the width; say whether any did.
+
+    Two at the same place are parted in the order of the topics, so equal input gives equal maps.
+    """
+    has_moved = False
+    for i, j in combinations(range(len(boxes)), 2):
+        one, other = boxes[i], boxes[j]
+        x = one.half + other.half - abs(other.x - one.x)
+        y = (one.height + other.height) / 2 - abs(other.middle - one.middle)
+        # A hair's breadth is no overlap: exact comparisons would never settle.
+        if x <= 0.5 or y <= 0.5:
+            continue
+        has_moved = True
+        step = x / 2 if other.x >= one.x else -x / 2
+        left, right = (
+            _inside(one.x - step, one.half, width),
+            _inside(other.x + step, other.half, width),
+        )
+        if x < y and abs(right - left) >= one.half + other.half - 0.5:
+            boxes[i], boxes[j] = one._replace(x=left), other._replace(x=right)
+        else:
+            step = y / 2 if other.middle >= one.middle else -y / 2
+            boxes[i] = one._replace(y=one.y - step)
+            boxes[j] = other._replace(y=other.y + step)
+    return has_moved
+
+
+def _inside(x: float, half: float, width: float) -> float:
+    return min(max(x, half), max(half, width - half))
