@@ -33,6 +33,7 @@ from ingestion.models import (
     Document,
     Entity,
     Mention,
+    TopicStanding,
 )
 from ingestion.resolution.queries import DecisionView, LookAlike, decisions_about, look_alikes
 from kb_project.errors import found
@@ -354,9 +355,9 @@ def documents_count(workspace: Workspace) -> int:
     return rows.filter(disabled_at=None, trashed_at=None).count()
 
 
-def topic_place(workspace: Workspace, community_id: uuid.UUID, entity: Entity) -> int:
-    """The entity's place among those of a topic by rank: 1 is the most central."""
-    rows = Entity.objects.in_workspace(workspace).filter(
-        communities__community=community_id, communities__workspace=workspace
+def central_in(workspace: Workspace, entity: Entity) -> TopicStanding | None:
+    """The broadest topic that the entity is among the most central of."""
+    rows = TopicStanding.objects.in_workspace(workspace).filter(
+        entity=entity, kind=TopicStanding.Kind.CENTRAL
     )
-    return 1 + rows.filter(rank__gt=entity.rank).count()
+    return rows.order_by("community__level", "place").first()

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from ingestion.knowledge import topics
+from ingestion.knowledge import insights, topics
 from ingestion.knowledge.spans import SourceSpan
 from ingestion.knowledge.topics import FindingView, TopicNode, TopicView
 from ingestion.topics import services
@@ -24,6 +24,7 @@ from workspaces.pages import UserRequest, workspace_page
 def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = {"workspace": workspace, "section": "topics"}
     context |= {"tree": topics.topic_tree(workspace=workspace)}
+    context["bridges"] = insights.bridges(workspace=workspace)
     context |= unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
 
@@ -35,6 +36,7 @@ def community_detail(
     view = topics.topic_view(workspace=workspace, community_id=community_id)
     tree = topics.topic_tree(workspace=workspace)
     context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}
+    context["insights"] = insights.topic_insights(workspace=workspace, community_id=community_id)
     context["trail"] = topic_trail(tree, community_id)[:-1]
     context |= unwritten(workspace, view) | {"summary": numbered(view.summary)}
     return render(request, "ingestion/community_list.html", context)
