@@ -92,6 +92,7 @@ pairs: list[URLPattern | URLResolver] = [
 communities: list[URLPattern | URLResolver] = [
     path("", topics.CommunityListApi.as_view(), name="community_list"),
     path("retry/", topics.ReportsRetryApi.as_view(), name="reports_retry"),
+    path("bridges/", topics.TopicBridgesApi.as_view(), name="topic_bridges"),
     path("<uuid:community_id>/", topics.CommunityApi.as_view(), name="community"),
     path("<uuid:community_id>/retry/", topics.ReportRetryApi.as_view(), name="report_retry"),
 ]

@@ -119,10 +119,10 @@ def _spans(
 
 
 def bridges(
-    *, workspace: Workspace, near: Q = Q(), most: int = MOST_BRIDGES
+    *, workspace: Workspace, near: Q | None = None, most: int = MOST_BRIDGES
 ) -> list[Bridge]:
     """Those that most facts go through first, weighed by their share; each pair of topics once."""
-    rows = TopicBridge.objects.in_workspace(workspace).filter(near).select_related("entity")
+    rows = TopicBridge.objects.in_workspace(workspace).filter(near or Q()).select_related("entity")
     ranked = sorted(
         rows, key=lambda row: (-row.facts * row.facts / row.of_facts, row.entity.name, row.pk)
     )

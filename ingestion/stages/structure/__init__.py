@@ -61,9 +61,7 @@ def renew(workspace_id: UUID) -> int:
         given["named"] = _named(workspace_id)
         central = run_sql(sql.CENTRAL, {**given, "most": CENTRAL_SHOWN})
         documented = run_sql(sql.DOCUMENTED, {**given, "most": DOCUMENTED_SHOWN})
-        bridges = run_sql(
-            sql.BRIDGES, {**given, "most": BRIDGES_OF_PAIR, "share": LEAST_SHARE}
-        )
+        bridges = run_sql(sql.BRIDGES, {**given, "most": BRIDGES_OF_PAIR, "share": LEAST_SHARE})
         alone = run_sql(sql.ALONE, {**given, "least": FEW_DOCUMENTS})
     standings = [
         *((TopicStanding.Kind.CENTRAL.value, *row) for row in central),
