@@ -31,6 +31,8 @@ MOST_BRIDGES: Final = 6
 MOST_KNOWN: Final = 4
 """People shown beside a search, and as many of everything else."""
 LEAST_PASSAGES: Final = 2
+READABLE: Final = 140
+"""Characters of a good quote: of several, the nearest to it in length is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,9 @@ def _quotes(
 ) -> dict[UUID, SourceSpan]:
     if not ids:
         return {}
-    given = {"workspace": workspace.pk, "community": community_id, "ids": list(ids)}
+    given = {"workspace": workspace.pk, "community": community_id, "ids": list(ids)} | {
+        "length": READABLE
+    }
     return _spans(workspace, {row[0]: row[1:] for row in run_sql(insights_sql.QUOTES, given)})
 
 
@@ -121,7 +125,10 @@ def _spans(
 def bridges(
     *, workspace: Workspace, near: Q | None = None, most: int = MOST_BRIDGES
 ) -> list[Bridge]:
-    """Those that most facts go through first, weighed by their share; each pair of topics once."""
+    """Those that most facts involve first, weighed by their share; each pair of topics once.
+
+    Of a whole workspace, each entity is listed once.
+    """
     rows = TopicBridge.objects.in_workspace(workspace).filter(near or Q()).select_related("entity")
     ranked = sorted(
         rows, key=lambda row: (-row.facts * row.facts / row.of_facts, row.entity.name, row.pk)
@@ -129,12 +136,21 @@ def bridges(
     pairs: dict[frozenset[UUID], TopicBridge] = {}
     for row in ranked:
         pairs.setdefault(frozenset((row.community_id, row.other_id)), row)
+    if near is None:
+        pairs = _once(pairs)
     titles = _reports(workspace, pairs)
     return [
         Bridge(row.entity, titles[row.community_id], titles[row.other_id], row.facts, row.of_facts)
         for row in pairs.values()
         if row.community_id in titles and row.other_id in titles
     ][:most]
+
+
+def _once(pairs: Mapping[frozenset[UUID], TopicBridge]) -> dict[frozenset[UUID], TopicBridge]:
+    first: dict[UUID, frozenset[UUID]] = {}
+    for pair, row in pairs.items():
+        first.setdefault(row.entity_id, pair)
+    return {pair: pairs[pair] for pair in first.values()}
 
 
 def _reports(
@@ -181,6 +197,7 @@ def said_most_about(
         "workspace": workspace.pk,
         "chunks": list(chunk_ids),
         "least": LEAST_PASSAGES,
+        "length": READABLE,
     }
     figures = {row[0]: row[1:] for row in run_sql(insights_sql.STATED_IN, given)}
     named = (

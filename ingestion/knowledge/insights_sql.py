@@ -33,7 +33,8 @@ FROM said
 JOIN ingestion_communitymember AS member
   ON member.workspace_id = %(workspace)s AND member.community_id = %(community)s
  AND member.entity_id = said.other_id
-ORDER BY said.entity_id, said.strength DESC, said."end" - said.start, said.chunk_id, said.start
+ORDER BY said.entity_id, said.strength DESC, abs(said."end" - said.start - %(length)s),
+         said.chunk_id, said.start
 """
 
 # Of these passages: who and what they state something about, with one quote for each.
@@ -51,13 +52,14 @@ WITH stated AS (
     FROM ingestion_claim
     WHERE workspace_id = %(workspace)s AND chunk_id = ANY (%(chunks)s::uuid[])
 ), said AS (
-    SELECT stated.*, source_id AS entity_id FROM stated
+    SELECT stated.*, abs("end" - start - %(length)s) AS misfit, source_id AS entity_id FROM stated
     UNION ALL
-    SELECT stated.*, target_id FROM stated WHERE target_id IS NOT NULL
+    SELECT stated.*, abs("end" - start - %(length)s), target_id FROM stated
+    WHERE target_id IS NOT NULL
 )
 SELECT entity_id, count(DISTINCT fact), count(DISTINCT chunk_id), count(DISTINCT document_id),
-       (array_agg(chunk_id ORDER BY strength DESC, "end" - start, chunk_id, start))[1],
-       (array_agg(start ORDER BY strength DESC, "end" - start, chunk_id, start))[1],
-       (array_agg("end" ORDER BY strength DESC, "end" - start, chunk_id, start))[1]
+       (array_agg(chunk_id ORDER BY strength DESC, misfit, chunk_id, start))[1],
+       (array_agg(start ORDER BY strength DESC, misfit, chunk_id, start))[1],
+       (array_agg("end" ORDER BY strength DESC, misfit, chunk_id, start))[1]
 FROM said GROUP BY entity_id HAVING count(DISTINCT chunk_id) >= %(least)s
 """

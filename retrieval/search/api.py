@@ -83,7 +83,8 @@ class SearchApi(WaitingAPIView):
         notes = NoteSerializer(many=True)
         known = SaidAboutSerializer(
             many=True,
-            help_text="Entities that several of the hits state something about, people first.",
+            help_text="Entities that several of the first ten hits state something about;"
+            " people first.",
         )
         trace = serializers.DictField()
 

@@ -33,6 +33,8 @@ from workspaces.ports import ports_for
 CANDIDATES: Final = 150
 """Passages that are reranked, of which the requested number is kept: Contextual Retrieval's best
 measurement."""
+NEAREST: Final = 10
+"""Passages in which it is counted what most is said about; later ones are about other things."""
 Figures = tuple[tuple[str, float], ...]
 
 
@@ -119,10 +121,10 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
 
 
 def said_most_about(workspace: Workspace, hits: Sequence[Hit]) -> list[insights.Standing]:
-    """Return the entities that several of the passages found state something about."""
+    """Return the entities that several of the first passages state something about."""
     with access.in_workspace(workspace.pk):
         return insights.said_most_about(
-            workspace=workspace, chunk_ids=[hit.chunk_id for hit in hits]
+            workspace=workspace, chunk_ids=[hit.chunk_id for hit in hits[:NEAREST]]
         )
 
 

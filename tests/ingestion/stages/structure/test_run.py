@@ -207,6 +207,7 @@ def test_bridges_are_those_that_a_plain_count_finds(seed: int):
     assert stored <= plain
     assert {pair: max(f for of, f in stored if of == pair) for pair, _ in stored} == best
     assert all(
-        row.of_facts == between[frozenset((home[homes[row.community_id]], home[homes[row.other_id]]))]
+        row.of_facts
+        == between[frozenset((home[homes[row.community_id]], home[homes[row.other_id]]))]
         for row in found
     )
