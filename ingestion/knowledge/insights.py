@@ -207,7 +207,7 @@ def said_most_about(
         .exclude(type__in=GENERIC_TYPES)
     )
     found = [Standing(one, *figures[one.pk][:3]) for one in named]
-    found.sort(key=lambda one: (-one.documents, -one.passages, -one.facts, one.entity.key))
+    found.sort(key=lambda one: (-one.passages, -one.documents, -one.facts, one.entity.key))
     people = [one for one in found if one.is_person][:most]
     shown = [*people, *[one for one in found if not one.is_person][:most]]
     quotes = _spans(workspace, {one.entity.pk: figures[one.entity.pk][3:] for one in shown})

@@ -41,8 +41,8 @@ def test_the_page_of_a_topic_says_who_stands_out_and_why(cast: rows.Cast, made: 
     page = words_of(page_of(cast.bob, "community_detail", cast, made.oil.community_id))
 
     assert "Most central" in page
-    assert "3 facts link it with the rest of the topic, in 3 passages of 2 documents" in page
-    assert "3 passages of 2 documents state something about it" in page
+    assert "3 facts within the topic, in 3 passages of 2 documents" in page
+    assert "Facts stated in 3 passages of 2 documents" in page
     assert "Part of all 3 facts between this topic and The light" in page
 
 
@@ -115,7 +115,7 @@ def test_the_page_of_an_entity_says_what_it_joins_and_where_it_is_central(
     answer = client(cast.bob).get(api_address(cast.workspace, f"entities/{ada.pk}/")).json()
 
     assert "The most central entity of The light ." in page
-    assert "Joins The light and The oil : all 3 facts between them." in page
+    assert "Joins The light and The oil : part of all 3 facts between them." in page
     assert answer["central_in"] == str(made.light.community_id)
     assert [one["other"]["title"] for one in answer["bridges"]] == ["The oil"]
 
@@ -180,7 +180,7 @@ def test_a_search_says_who_its_passages_state_most_about(cast: rows.Cast, made: 
 
     words = words_of(page.content.decode())
     assert "Most is said about" in words
-    assert "state something about it" in words
+    assert "Facts stated in 3 passages of 3 documents" in words
     names = [one["entity"]["name"] for one in answer["known"]]
     assert names == ["Ada Lind", "Cy Reef", "Di Fell", "Bo Strand", "Oil Works"]
     assert all(one["passages"] >= 2 for one in answer["known"])
