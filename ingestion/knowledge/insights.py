@@ -12,9 +12,8 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from ingestion.extractors import GENERIC_TYPES
 from ingestion.knowledge import insights_sql
-from ingestion.knowledge.queries import TERMS
+from ingestion.knowledge.queries import UNTELLING
 from ingestion.knowledge.spans import SourceSpan, spans_of
 from ingestion.models import (
     CommunityReport,
@@ -200,12 +199,7 @@ def said_most_about(
         "length": READABLE,
     }
     figures = {row[0]: row[1:] for row in run_sql(insights_sql.STATED_IN, given)}
-    named = (
-        Entity.objects.in_workspace(workspace)
-        .filter(pk__in=figures)
-        .exclude(TERMS)
-        .exclude(type__in=GENERIC_TYPES)
-    )
+    named = Entity.objects.in_workspace(workspace).filter(pk__in=figures).exclude(UNTELLING)
     found = [Standing(one, *figures[one.pk][:3]) for one in named]
     found.sort(key=lambda one: (-one.passages, -one.documents, -one.facts, one.entity.key))
     people = [one for one in found if one.is_person][:most]

@@ -42,6 +42,8 @@ from workspaces.models import Workspace
 CONCEPT: Final = "concept"
 # Noun phrases and unknown names that no one made or confirmed and no model described.
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
+# Nationalities, languages, dates and names of unknown type say little about who or what matters.
+UNTELLING: Final = TERMS | Q(type__in=("group", "language", "date", "time", "name"))
 MOST_CONFLICTING: Final = 20
 """Facts with contradictions that an entity's page shows."""
 

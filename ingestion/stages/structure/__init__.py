@@ -17,8 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
-from ingestion.extractors import GENERIC_TYPES
-from ingestion.knowledge.queries import TERMS
+from ingestion.knowledge.queries import UNTELLING
 from ingestion.models import Entity, IngestionJob, StructureState, TopicStanding
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
@@ -39,7 +38,6 @@ LEAST_SHARE: Final = 0.25
 """The share of the facts between two topics that go through a bridge."""
 FEW_DOCUMENTS: Final = 3
 """Documents from which on one can stand alone."""
-UNTYPED: Final = frozenset({"name", "date", "time"})
 
 
 def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
@@ -78,8 +76,8 @@ def renew(workspace_id: UUID) -> int:
 
 def _named(workspace_id: UUID) -> list[UUID]:
     """People, organisations, places, works and the like: no terms, nationalities or dates."""
-    rows = Entity.objects.in_workspace(workspace_id).exclude(TERMS)
-    return list(rows.exclude(type__in=GENERIC_TYPES | UNTYPED).values_list("pk", flat=True))
+    rows = Entity.objects.in_workspace(workspace_id).exclude(UNTELLING)
+    return list(rows.values_list("pk", flat=True))
 
 
 def _replace(
