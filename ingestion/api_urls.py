@@ -106,6 +106,7 @@ communities: list[URLPattern | URLResolver] = [
     path("retry/", topics.ReportsRetryApi.as_view(), name="reports_retry"),
     path("map/", watch_api.TopicMapApi.as_view(), name="community_map"),
     path("watched/", watch_api.WatchListApi.as_view(), name="community_watched"),
+    path("bridges/", topics.TopicBridgesApi.as_view(), name="topic_bridges"),
     path("<uuid:community_id>/", topics.CommunityApi.as_view(), name="community"),
     path("<uuid:community_id>/watch/", watch_api.WatchApi.as_view(), name="community_watch"),
     path(

@@ -25,11 +25,16 @@ from ingestion.curation.history_api import (
 from ingestion.curation.splitting import Selection
 from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting, tags_of
-from ingestion.knowledge import queries as knowledge_queries
-from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
+from ingestion.knowledge import insights, queries as knowledge_queries
+from ingestion.knowledge.serializers import (
+    BridgeSerializer,
+    OtherEntitySerializer,
+    SourceSpanSerializer,
+)
 from ingestion.models import Claim
 from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, reading
+from workspaces.models import Workspace
 
 MOST_SELECTED: Final = 1000
 # The services check length and content, and say what to do about it.
@@ -213,6 +218,10 @@ class EntityApi(WorkspaceAPIView):
         decisions = DecisionSerializer(many=True, help_text="Decisions about its names.")
         look_alikes = LookAlikeSerializer(many=True, help_text="Entities that may be the same.")
         namesakes = OtherEntitySerializer(many=True, help_text="Other entities with this name.")
+        central_in = serializers.UUIDField(
+            allow_null=True, help_text="The broadest topic that it is among the most central of."
+        )
+        bridges = BridgeSerializer(many=True, help_text="Topics that it joins.")
 
     @extend_schema_serializer(component_name="CuratedEntityInput")
     class InputSerializer(ReasonSerializer):
@@ -230,7 +239,7 @@ class EntityApi(WorkspaceAPIView):
     def get(self, entity_id: UUID) -> object:
         """View an entity: its names, its facts, and the passages that support them."""
         view = knowledge_queries.entity_view(workspace=self.workspace, entity_id=entity_id)
-        body = EntitySerializer(view.entity).data | _known(view)
+        body = EntitySerializer(view.entity).data | _known(self.workspace, view)
         return Response(body, headers=tags_of(self.workspace, entity_id))
 
     @curation_of_one("entity_edit", takes=InputSerializer)
@@ -244,11 +253,13 @@ class EntityApi(WorkspaceAPIView):
         return curated(self, entities.entity_delete, seen=entity_id, entity=entity_id)
 
 
-def _known(view: knowledge_queries.EntityView) -> dict[str, Any]:
+def _known(workspace: Workspace, view: knowledge_queries.EntityView) -> dict[str, Any]:
     documents = [
         {"pk": document.pk, "title": document.title, "mentions": mentions}
         for document, mentions in view.documents
     ]
+    central = knowledge_queries.central_in(workspace, view.entity)
+    joined = insights.entity_bridges(workspace=workspace, entity=view.entity)
     return {
         "aliases": list(view.aliases),
         "sources": SourceSpanSerializer(view.description, many=True).data,
@@ -262,6 +273,8 @@ def _known(view: knowledge_queries.EntityView) -> dict[str, Any]:
         "decisions": DecisionSerializer(view.decisions, many=True).data,
         "look_alikes": LookAlikeSerializer(view.look_alikes, many=True).data,
         "namesakes": OtherEntitySerializer(view.namesakes, many=True).data,
+        "central_in": central.community_id if central else None,
+        "bridges": BridgeSerializer(joined, many=True).data,
     }
 
 

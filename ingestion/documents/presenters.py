@@ -16,6 +16,7 @@ from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.page_images import Box, page_marks
 from ingestion.documents.queries import DocumentRow, StageStep
 from ingestion.documents.reader.blocks import Block
+from ingestion.knowledge import insights
 from ingestion.models import Collection, Document, DocumentState, DocumentVersion, RunState
 from ingestion.pipeline import pausing
 from kb_project.text.regions import RegionKind, from_json
@@ -70,9 +71,11 @@ def _step(label: str, steps: Sequence[StageStep]) -> Step:
     return Step(label, "running", round(100 * sum(step.share for step in steps) / len(steps)))
 
 
-def document_page(*, workspace: Workspace, text: str, state: str, number: str) -> dict[str, Any]:
+def document_page(
+    *, workspace: Workspace, text: str, state: str, alone: bool, number: str
+) -> dict[str, Any]:
     """Build the context of the document list: a page of rows, the counts, the work in progress."""
-    found = queries.documents(workspace=workspace, text=text, state=state)
+    found = queries.documents(workspace=workspace, text=text, state=state, alone=alone)
     page = Paginator(found, ROWS_PER_PAGE).get_page(number)
     rows = queries.document_rows(workspace=workspace, documents=list(page.object_list))
     counts = queries.state_counts(workspace=workspace)
@@ -89,10 +92,12 @@ def document_page(*, workspace: Workspace, text: str, state: str, number: str) -
             "attention": counts[DocumentState.ATTENTION],
             "working": moving,
             "paused": counts[DocumentState.PAUSED],
+            "alone": insights.alone_count(workspace=workspace),
         },
         "pause": pausing.work_pause(workspace=workspace),
         "state": state,
         "text": text,
+        "alone": alone,
         "collections": collection_queries.collections(workspace=workspace),
         "is_refreshing": is_refreshing,
         "is_running": is_moving or is_refreshing,

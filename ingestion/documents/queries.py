@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from ingestion.documents.collections.queries import collection_at
 from ingestion.documents.collections.services import clean_name
+from ingestion.knowledge.insights import lone_documents
 from ingestion.knowledge.queries import TERMS
 from ingestion.models import (
     ArchivedChunk,
@@ -94,7 +95,7 @@ class DocumentRow:
         return max(0, -(-left // timedelta(days=1)))
 
 
-def documents(
+def documents(  # noqa: PLR0913  # a keyword for each filter
     *,
     workspace: Workspace,
     text: str = "",
@@ -102,10 +103,12 @@ def documents(
     tag: str = "",
     collection: str = "",
     media_type: str = "",
+    alone: bool = False,
 ) -> QuerySet[Document]:
     """Return the workspace's documents, newest first; empty filters do not apply.
 
-    ``text`` is searched in title and name; a collection is given by name or id.
+    ``text`` is searched in title and name; a collection is given by name or id. Of documents that
+    stand ``alone``, nothing is mentioned in another one.
     """
     rows = Document.objects.in_workspace(workspace).filter(trashed_at=None)
     rows = rows.select_related("added_by", "collection")
@@ -119,6 +122,8 @@ def documents(
             rows = rows.filter(collection=named) if named else rows.none()
     if tag:
         rows = rows.filter(tags__contains=[tag.strip().lower()])
+    if alone:
+        rows = rows.filter(pk__in=lone_documents(workspace).values("document_id"))
     exact = {"state": state, "media_type": media_type}
     rows = rows.filter(**{name: value for name, value in exact.items() if value})
     return rows.order_by("-created_at", "name")

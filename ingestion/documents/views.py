@@ -29,7 +29,7 @@ from ingestion.documents import (
 )
 from ingestion.history import sentences
 from ingestion.history.recording import ChangeContext
-from ingestion.knowledge import summaries
+from ingestion.knowledge import insights, summaries
 from ingestion.models import Document, HistoryEvent
 from kb_project.errors import ConflictError, InputError, NotFoundError, PauseError, UploadError
 from workspaces import access
@@ -54,6 +54,7 @@ def document_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
         workspace=workspace,
         text=forms.words_of(request.GET, "q"),
         state=forms.state_of(request.GET),
+        alone="alone" in request.GET,
         number=request.GET.get("page", ""),
     )
     context |= {"workspace": workspace, "section": "documents"}
@@ -131,6 +132,7 @@ def document_detail(request: UserRequest, workspace: Workspace, document_id: UUI
     context["earlier"] = version_presenters.earlier_of(workspace, version, place.span)
     if request.htmx:
         return render(request, "ingestion/document_panel.html", context)
+    context["alone"] = insights.names_alone(workspace=workspace, document_id=row.document.pk)
     context["spent"] = presenters.document_spent(workspace=workspace, document=row.document)
     context["may_write"] = workspace.may(Capability.EDIT)
     context["entities"] = queries.entities_in(workspace=workspace, document=row.document, most=24)

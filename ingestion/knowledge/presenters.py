@@ -25,14 +25,15 @@ from ingestion.knowledge.facts import (
     facts_of,
     neighbourhood,
 )
+from ingestion.knowledge.insights import Bridge, entity_bridges
 from ingestion.knowledge.periods import as_of_date
 from ingestion.knowledge.queries import (
     ClaimFilter,
     ClaimView,
+    central_in,
     claim_rows,
     claim_views,
     documents_count,
-    topic_place,
 )
 from ingestion.knowledge.spans import SourceSpan
 from ingestion.models import Claim, CommunityReport, Entity
@@ -181,9 +182,9 @@ def timeline(workspace: Workspace, entity: Entity) -> Timeline:
 # --- why it matters -------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Significance:
-    """One sentence's worth: documents, place in its topic, closest neighbour.
+    """What is worth knowing first: documents, its place in a topic, topics it joins, neighbours.
 
-    ``place`` is 1 for the most central of the ``size`` entities of ``topic``.
+    ``place`` is 1 for the most central entity of ``topic``.
     """
 
     documents: int
@@ -192,19 +193,17 @@ class Significance:
     closest: Neighbour | None
     topic: CommunityReport | None = None
     place: int = 0
-    size: int = 0
+    joins: tuple[Bridge, ...] = ()
 
     @property
     def centrality(self) -> str:
         """
-        >>> Significance(1, 1, 0, None, place=1, size=30).centrality
-        'the most central entity'
-        >>> Significance(1, 1, 0, None, place=3, size=30).centrality
-        'number 3 of 30 entities'
+        >>> Significance(1, 1, 0, None, place=1).centrality
+        'The most central entity'
+        >>> Significance(1, 1, 0, None, place=3).centrality
+        'Among the most central'
         """
-        if self.place == 1 and self.size > 1:
-            return "the most central entity"
-        return f"number {self.place:,} of {self.size:,} entities" if self.size > 1 else ""
+        return "The most central entity" if self.place == 1 else "Among the most central"
 
 
 def significance(
@@ -215,16 +214,17 @@ def significance(
     topics: Sequence[CommunityReport],
     closest: Neighbour | None,
 ) -> Significance:
-    topic = next(iter(topics), None)
-    place = topic_place(workspace, topic.community_id, entity) if topic else 0
+    standing = central_in(workspace, entity)
+    central = {standing.community_id: standing.place} if standing else {}
+    topic = next((one for one in topics if one.community_id in central), None)
     return Significance(
         documents=documents,
         of_documents=documents_count(workspace),
         links=entity.degree,
         closest=closest,
         topic=topic,
-        place=place,
-        size=topic.community.size if topic else 0,
+        place=central[topic.community_id] if topic else 0,
+        joins=tuple(entity_bridges(workspace=workspace, entity=entity)),
     )
 
 

@@ -34,6 +34,7 @@ from ingestion.models import (
     Document,
     Entity,
     Mention,
+    TopicStanding,
 )
 from ingestion.resolution.queries import DecisionView, LookAlike, decisions_about, look_alikes
 from kb_project.errors import found
@@ -42,6 +43,8 @@ from workspaces.models import Workspace
 CONCEPT: Final = "concept"
 # Noun phrases and unknown names that no one made or confirmed and no model described.
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
+# Nationalities, languages, dates and names of unknown type say little about who or what matters.
+UNTELLING: Final = TERMS | Q(type__in=("group", "language", "date", "time", "name"))
 MOST_CONFLICTING: Final = 20
 """Facts with contradictions that an entity's page shows."""
 
@@ -361,9 +364,9 @@ def documents_count(workspace: Workspace) -> int:
     return rows.filter(disabled_at=None, trashed_at=None).count()
 
 
-def topic_place(workspace: Workspace, community_id: uuid.UUID, entity: Entity) -> int:
-    """The entity's place among those of a topic by rank: 1 is the most central."""
-    rows = Entity.objects.in_workspace(workspace).filter(
-        communities__community=community_id, communities__workspace=workspace
+def central_in(workspace: Workspace, entity: Entity) -> TopicStanding | None:
+    """The broadest topic that the entity is among the most central of."""
+    rows = TopicStanding.objects.in_workspace(workspace).filter(
+        entity=entity, kind=TopicStanding.Kind.CENTRAL
     )
-    return 1 + rows.filter(rank__gt=entity.rank).count()
+    return rows.order_by("community__level", "place").first()

@@ -12,7 +12,7 @@ from kb_project.database.tenancy import Reference, tenant_table
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0030_conflicts'),
+        ('ingestion', '0031_topic_standings'),
         ('workspaces', '0018_stores_of_editions'),
     ]
 

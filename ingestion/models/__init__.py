@@ -49,6 +49,7 @@ from ingestion.models.documents import (
 )
 from ingestion.models.exchange import GraphImport, ImportState
 from ingestion.models.history import EventKind, HistoryEvent, HistorySubject, SubjectKind
+from ingestion.models.insights import LoneDocument, StructureState, TopicBridge, TopicStanding
 from ingestion.models.jobs import (
     CheckState,
     ConsistencyCheck,
@@ -116,6 +117,7 @@ __all__ = [
     "IngestionJob",
     "JobKind",
     "LaneCall",
+    "LoneDocument",
     "Mention",
     "MentionPlacement",
     "MentionPosition",
@@ -127,11 +129,14 @@ __all__ = [
     "RunState",
     "SentenceVector",
     "StageRun",
+    "StructureState",
     "SubjectKind",
     "SuggestionSkip",
     "SummaryEdge",
     "SummaryNode",
     "SummaryTree",
+    "TopicBridge",
+    "TopicStanding",
     "TopicWatch",
     "Verdict",
     "WalkSnapshot",

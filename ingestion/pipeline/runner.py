@@ -38,6 +38,7 @@ from ingestion.stages import (
     resolve,
     situate,
     snapshot,
+    structure,
     suggest,
     tree,
     tune,
@@ -53,12 +54,11 @@ from workspaces.ports import ports_for
 logger = logging.getLogger(__name__)
 
 JobStage = Callable[[IngestionJob, Ports, Progress], StageOutcome]
-# One outcome per job, in order; the jobs belong to one workspace.
 Stage = Callable[[Sequence[IngestionJob], Ports, Progress], list[StageOutcome]]
 
 
 def alone(stage: JobStage) -> Stage:
-    """Turn a stage for single jobs into a stage for groups."""
+    """Turn a stage for single jobs into one for jobs of a workspace: one outcome each, in order."""
 
     @wraps(stage)
     def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
@@ -82,6 +82,7 @@ WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "graph": graph.run,
     "communities": communities.run,
     "layout": layout.run,
+    "structure": structure.run,
     "reports": reports.run,
     "tree": tree.run,
     "snapshot": snapshot.run,
@@ -278,9 +279,8 @@ def run_stage(
         raise
     except DATABASE_AWAY:
         raise  # no database to record in; the lease is still ours when it comes back
-    # The project's one broad except: any failure of a stage is recorded on its document. The
-    # queue's timeout is a SystemExit, not an Exception.
-    except (Exception, TimeoutException) as error:  # noqa: BLE001 - see above
+    # Any failure of a stage is recorded; the queue's timeout is a SystemExit, not an Exception.
+    except (Exception, TimeoutException) as error:  # noqa: BLE001 - the one broad except
         if len(members) > 1 and not isinstance(error, PauseError | TimeoutException):
             return run_one_by_one(members, ports)
         fail(members, error, seconds=time.monotonic() - started)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from ingestion.knowledge import topics
-from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
+from ingestion.knowledge import insights, topics
+from ingestion.knowledge.serializers import (
+    BridgeSerializer,
+    OtherEntitySerializer,
+    SaidAboutSerializer,
+    SourceSpanSerializer,
+    StandingSerializer,
+)
 from ingestion.topics import services as topic_services
 from workspaces.api import WorkspaceAPIView, curating, reading
 
@@ -121,11 +128,41 @@ class CommunityApi(WorkspaceAPIView):
         entities = OtherEntitySerializer(many=True, help_text="Up to 40, highest rank first.")
         parent = NearCommunitySerializer(allow_null=True)
         children = NearCommunitySerializer(many=True)
+        central = StandingSerializer(
+            many=True, help_text="Members linked most strongly with the rest of the topic."
+        )
+        documented = SaidAboutSerializer(
+            many=True, help_text="What most is stated about within the topic, people first."
+        )
+        bridges = BridgeSerializer(many=True, help_text="What joins it with other topics.")
 
     @reading("community", gives=OutputSerializer)
     def get(self, community_id: UUID) -> object:
         """View a topic and its report, with the passages that support each finding."""
-        return topics.topic_view(workspace=self.workspace, community_id=community_id)
+        view = topics.topic_view(workspace=self.workspace, community_id=community_id)
+        found = insights.topic_insights(workspace=self.workspace, community_id=community_id)
+        names = [field.name for field in fields(view)]
+        return {name: getattr(view, name) for name in names} | {
+            "central": found.central,
+            "documented": found.documented,
+            "bridges": found.bridges,
+        }
+
+
+class TopicBridgesApi(WorkspaceAPIView):
+    """What joins topics."""
+
+    class QuerySerializer(serializers.Serializer[Any]):
+        limit = serializers.IntegerField(default=20, min_value=1, max_value=100)
+
+    class OutputSerializer(serializers.Serializer[Any]):
+        results = BridgeSerializer(many=True)
+
+    @reading("topic_bridges", query=QuerySerializer, gives=OutputSerializer)
+    def get(self) -> object:
+        """List entities that much of what links two topics goes through, one for each pair."""
+        most = self.query()["limit"]
+        return {"results": insights.bridges(workspace=self.workspace, most=most)}
 
 
 class ReportRetryApi(WorkspaceAPIView):

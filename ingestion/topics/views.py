@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from ingestion.knowledge import topics
+from ingestion.knowledge import insights, topics
 from ingestion.knowledge.spans import SourceSpan
 from ingestion.knowledge.topics import FindingView, TopicNode, TopicView
 from ingestion.topics import digests, services, watching
@@ -32,6 +32,7 @@ def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context |= map_context(
         workspace=workspace, tree=tree, level=int(level) if level in ("1", "2") else 0
     )
+    context["bridges"] = insights.bridges(workspace=workspace)
     context |= unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
 
@@ -47,6 +48,7 @@ def community_detail(
     view = topics.topic_view(workspace=workspace, community_id=community_id)
     tree = topics.topic_tree(workspace=workspace)
     context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}
+    context["insights"] = insights.topic_insights(workspace=workspace, community_id=community_id)
     context["trail"] = topic_trail(tree, community_id)[:-1]
     context |= {"watched": watched, "sends_mail": digests.is_set_up()}
     if watched and not _is_prefetch(request):

@@ -151,5 +151,6 @@ def search(request: UserRequest, workspace: Workspace) -> HttpResponse:
                 "hits": passages.shown_hits(
                     workspace=workspace, question=wanted.text, hits=found.hits
                 ),
+                "known": services.said_most_about(workspace, found.hits),
             }
         return render(request, "retrieval/search.html", context)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import QueryDict
 from rest_framework import serializers
 
+from ingestion.knowledge.serializers import SaidAboutSerializer
 from retrieval.search import scope, services
 from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
@@ -85,6 +86,11 @@ class SearchApi(WaitingAPIView):
         mode = serializers.CharField(source="mode.name")
         hits = HitSerializer(many=True)
         notes = NoteSerializer(many=True)
+        known = SaidAboutSerializer(
+            many=True,
+            help_text="Entities that several of the first ten hits state something about;"
+            " people first.",
+        )
         trace = serializers.DictField()
 
     @reading("search_by_address", query=QuerySerializer, gives=OutputSerializer)
@@ -99,13 +105,20 @@ class SearchApi(WaitingAPIView):
 
     def _search(self, data: Any) -> object:
         wanted = checked(self.InputSerializer, data)
-        return services.search(
+        found = services.search(
             workspace=self.workspace,
             question=wanted["q"],
             mode=wanted["mode"],
             top_k=wanted.get("top_k", settings.TOP_K),
             scope=Scope.from_json(wanted.get("scope")),
         )
+        return {
+            "mode": found.mode,
+            "hits": found.hits,
+            "known": services.said_most_about(self.workspace, found.hits),
+            "notes": found.notes,
+            "trace": found.trace,
+        }
 
 
 def _nested(query: QueryDict) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
+from ingestion.knowledge import insights
 from ingestion.models import Chunk
 from kb_project.errors import ModelError
 from kb_project.llm.ports import Ranking, Reranker
@@ -32,6 +33,8 @@ from workspaces.ports import ports_for
 CANDIDATES: Final = 150
 """Passages that are reranked, of which the requested number is kept: Contextual Retrieval's best
 measurement."""
+NEAREST: Final = 10
+"""Passages in which it is counted what most is said about; later ones are about other things."""
 Figures = tuple[tuple[str, float], ...]
 
 
@@ -116,6 +119,14 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
         embed_seconds=steered.vector.seconds,
         search_seconds=time.perf_counter() - started - waited,
     )
+
+
+def said_most_about(workspace: Workspace, hits: Sequence[Hit]) -> list[insights.Standing]:
+    """Return the entities that several of the first passages state something about."""
+    with access.in_workspace(workspace.pk):
+        return insights.said_most_about(
+            workspace=workspace, chunk_ids=[hit.chunk_id for hit in hits[:NEAREST]]
+        )
 
 
 def question_vector(workspace: Workspace, question: str) -> QuestionVector:

@@ -167,6 +167,7 @@ CURATION = [
     op("GET ingestion:explorer_entity", READ),
     op("GET ingestion:explorer_between", READ),
     op("GET ingestion_api:graph_view", READ),
+    op("GET ingestion_api:topic_bridges", READ),
     op("GET ingestion:graph_transfer", READ),
     op("GET ingestion:graph_export", READ),
     op("POST ingestion:graph_imports", CURATE, files={"file": GRAPH}),

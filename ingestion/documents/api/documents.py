@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from ingestion.documents import outcomes, queries, services
 from ingestion.documents.services import Filing
 from ingestion.history.api import tags_of
-from ingestion.knowledge import summaries
+from ingestion.knowledge import insights, summaries
 from ingestion.knowledge.serializers import SourceSpanSerializer
 from ingestion.models import Document, DocumentState
 from kb_project.errors import ConflictError, InputError, QuotaError, UploadError
@@ -101,6 +101,9 @@ class DocumentListApi(WorkspaceAPIView):
         tag = serializers.CharField(required=False, default="")
         collection = serializers.CharField(required=False, default="", help_text="Name or id.")
         media_type = serializers.CharField(required=False, default="")
+        alone = serializers.BooleanField(
+            default=False, help_text="Only documents that share no entity with any other."
+        )
 
     class OutputSerializer(PageOutput):
         results = DocumentSerializer(many=True)
@@ -196,6 +199,10 @@ class DocumentApi(DocumentAPIView):
         pages = serializers.IntegerField()
         characters = serializers.IntegerField()
         usage = UsageSerializer()
+        mentions_alone = serializers.IntegerField(
+            allow_null=True,
+            help_text="If no other document mentions any of its entities: how many it mentions.",
+        )
 
     @reading("document", gives=OutputSerializer)
     def get(self, document_id: UUID) -> object:
@@ -333,6 +340,7 @@ def _with_counts(workspace: Workspace, row: queries.DocumentRow) -> dict[str, An
         "usage": UsageSerializer(
             usage_of_document(workspace=workspace, document_id=row.document.pk)
         ).data,
+        "mentions_alone": insights.names_alone(workspace=workspace, document_id=row.document.pk),
     }
 
 

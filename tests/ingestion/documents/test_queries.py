@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -34,7 +35,7 @@ def workspace(media: Path) -> Workspace:
     return rows.make_workspace()
 
 
-def titles(workspace: Workspace, **filters: str) -> list[str]:
+def titles(workspace: Workspace, **filters: Any) -> list[str]:
     with access.in_workspace(workspace.pk):
         return [row.title for row in document_queries.documents(workspace=workspace, **filters)]
 

@@ -35,6 +35,7 @@ from ingestion.models import (
     HistoryEvent,
     HistorySubject,
     IngestionJob,
+    LoneDocument,
     MentionPlacement,
     MergeSuggestion,
     Relationship,
@@ -42,10 +43,13 @@ from ingestion.models import (
     ResolutionDecision,
     SentenceVector,
     StageRun,
+    StructureState,
     SuggestionSkip,
     SummaryEdge,
     SummaryNode,
     SummaryTree,
+    TopicBridge,
+    TopicStanding,
     TopicWatch,
 )
 from kb_project.llm.fake import FakeEmbedder
@@ -108,6 +112,8 @@ def make_whole(name: str = "Harbour") -> Whole:
         _make_history(document, ada)
         _make_shelf(version)
         parent = _make_parent(report)
+        _make_structure(report, parent, ada)
+        LoneDocument.objects.create(workspace=workspace, document=document, names=2)
         job = IngestionJob.objects.create(
             workspace=workspace, kind="document", document=document, version=version
         )
@@ -199,6 +205,19 @@ def _make_tree(document: Document, chunk: Chunk) -> None:
         workspace=document.workspace, document=document, root=node, digest="d", writer="w",
         fingerprint="f", layers=1, nodes=1,
     )  # fmt: skip
+
+
+def _make_structure(report: CommunityReport, other: Community, ada: Entity) -> None:
+    """Who stands out in the topic, and what joins it with another."""
+    community, workspace = report.community, ada.workspace
+    figures = {"facts": 1, "passages": 1, "documents": 1}
+    TopicStanding.objects.create(
+        workspace=workspace, community=community, kind="central", entity=ada, place=1, **figures
+    )
+    TopicBridge.objects.create(
+        workspace=workspace, entity=ada, community=community, other=other, facts=1, of_facts=2
+    )
+    StructureState.objects.create(workspace=workspace, digest="d", seconds=0.1)
 
 
 def _make_parent(report: CommunityReport) -> Community:

@@ -312,6 +312,7 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
         "graph",
         "communities",
         "layout",
+        "structure",
         "reports",
         "tree",
         "snapshot",

@@ -89,6 +89,7 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "graph_paths",
         "graph_subgraph",
         "graph_view",
+        "topic_bridges",
         "relationship_list",
         "workspace_list",
         "workspace_create",

@@ -1,0 +1,119 @@
+"""Structure: find who stands out in topics, what joins topics, and documents that stand alone.
+
+In: entities, relationships with their evidence, claims, mentions and communities.  Out: the rows of
+TopicStanding, TopicBridge and LoneDocument.
+Safe to repeat: the same graph gives the same rows, and a graph that has not changed since is not
+looked at again.
+
+Each figure is a count that a reader can check. Centralities that follow whole paths (betweenness,
+PageRank) chose the same entities, and one betweenness of 50,000 entities takes minutes: see
+docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, LiteralString
+from uuid import UUID
+
+from ingestion.knowledge.queries import UNTELLING
+from ingestion.models import Entity, IngestionJob, StructureState, TopicStanding
+from ingestion.models.communities import other_topics_id
+from ingestion.stage import Progress, StageOutcome
+from ingestion.stages.structure import sql
+from kb_project.ports import Ports
+from kb_project.sql import Columns, Row, bulk_plans, run_sql, temporary_rows
+from workspaces import access
+
+METHOD: Final = 1
+"""To be raised with every change of what is computed, so that the next refresh computes it."""
+CENTRAL_SHOWN: Final = 5
+DOCUMENTED_SHOWN: Final = 6
+"""People kept for each topic, and as many of everything else."""
+LEAST: Final = 2
+"""Facts or passages below which nothing stands out."""
+BRIDGES_OF_PAIR: Final = 3
+LEAST_SHARE: Final = 0.25
+"""The share of the facts between two topics that go through a bridge."""
+FEW_DOCUMENTS: Final = 3
+"""Documents from which on one can stand alone."""
+
+
+def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
+    written = renew(job.workspace_id)
+    progress(1, 1)
+    return StageOutcome(written=written)
+
+
+def renew(workspace_id: UUID) -> int:
+    """Bring the rows up to date; return how many were written: none if the graph is unchanged."""
+    started = time.monotonic()
+    given = {"workspace": workspace_id, "rest": other_topics_id(workspace_id), "least": LEAST}
+    with access.in_workspace(workspace_id), bulk_plans():
+        # First, so that whatever changes meanwhile is looked at next time.
+        [(found,)] = run_sql(sql.DIGEST, given)
+        digest = f"{METHOD}:{found}"
+        if StructureState.objects.in_workspace(workspace_id).filter(digest=digest).exists():
+            return 0
+        given["named"] = _named(workspace_id)
+        central = run_sql(sql.CENTRAL, {**given, "most": CENTRAL_SHOWN})
+        documented = run_sql(sql.DOCUMENTED, {**given, "most": DOCUMENTED_SHOWN})
+        bridges = run_sql(sql.BRIDGES, {**given, "most": BRIDGES_OF_PAIR, "share": LEAST_SHARE})
+        alone = run_sql(sql.ALONE, {**given, "least": FEW_DOCUMENTS})
+    standings = [
+        *((TopicStanding.Kind.CENTRAL.value, *row) for row in central),
+        *((TopicStanding.Kind.DOCUMENTED.value, *row) for row in documented),
+    ]
+    with access.in_workspace(workspace_id):
+        _replace(workspace_id, standings, bridges, alone)
+        StructureState.objects.in_workspace(workspace_id).update_or_create(
+            workspace_id=workspace_id,
+            defaults={"digest": digest, "seconds": time.monotonic() - started},
+        )
+    return len(standings) + len(bridges) + len(alone)
+
+
+def _named(workspace_id: UUID) -> list[UUID]:
+    """People, organisations, places, works and the like: no terms, nationalities or dates."""
+    rows = Entity.objects.in_workspace(workspace_id).exclude(UNTELLING)
+    return list(rows.values_list("pk", flat=True))
+
+
+def _replace(
+    workspace_id: UUID, standings: Sequence[Row], bridges: Sequence[Row], alone: Sequence[Row]
+) -> None:
+    workspace = {"workspace": workspace_id}
+    for statement in sql.CLEAR:
+        run_sql(statement, workspace)
+    standing: Columns = {
+        "kind": "text",
+        "community_id": "uuid",
+        "entity_id": "uuid",
+        "place": "int4",
+        "facts": "int4",
+        "passages": "int4",
+        "documents": "int4",
+    }
+    bridge: Columns = {
+        "entity_id": "uuid",
+        "community_id": "uuid",
+        "other_id": "uuid",
+        "facts": "int4",
+        "of_facts": "int4",
+    }
+    lone: Columns = {"document_id": "uuid", "names": "int4"}
+    _save("new_standings", standing, standings, sql.SAVE_STANDINGS, workspace)
+    _save("new_bridges", bridge, bridges, sql.SAVE_BRIDGES, workspace)
+    _save("new_alone", lone, alone, sql.SAVE_ALONE, workspace)
+
+
+def _save(
+    table: LiteralString,
+    columns: Columns,
+    rows: Iterable[Row],
+    statement: LiteralString,
+    given: dict[str, Any],
+) -> None:
+    with temporary_rows(table, columns, rows):
+        run_sql(statement, given)

@@ -1,0 +1,225 @@
+"""Statements that read from the graph what stands out, what joins topics, and what stands alone.
+
+Each looks at every row a fixed number of times, so its cost grows with the graph and no faster.
+"""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# Independent of the order of rows. Whatever decides a result below is part of it.
+DIGEST: Final[LiteralString] = """
+SELECT md5(concat_ws(' ',
+    (SELECT concat(count(*), ':', sum(hash_record_extended(
+         ROW (id, key, sense, type, written_by, is_made, is_confirmed), 0)::numeric))
+     FROM ingestion_entity WHERE workspace_id = %(workspace)s),
+    (SELECT concat(count(*), ':', sum(hash_record_extended(
+         ROW (id, source_id, target_id, weight), 0)::numeric))
+     FROM ingestion_relationship WHERE workspace_id = %(workspace)s),
+    (SELECT concat(count(*), ':', sum(hash_record_extended(
+         ROW (relationship_id, document_id, chunk_id, kind), 0)::numeric))
+     FROM ingestion_evidence WHERE workspace_id = %(workspace)s),
+    (SELECT concat(count(*), ':', sum(hash_record_extended(
+         ROW (subject_id, object_id, document_id, chunk_id), 0)::numeric))
+     FROM ingestion_claim WHERE workspace_id = %(workspace)s),
+    (SELECT concat(count(*), ':', sum(hash_record_extended(
+         ROW (entity_id, document_id), 0)::numeric))
+     FROM ingestion_mention WHERE workspace_id = %(workspace)s),
+    (SELECT concat(count(*), ':', sum(hash_record_extended(
+         ROW (community_id, entity_id), 0)::numeric))
+     FROM ingestion_communitymember WHERE workspace_id = %(workspace)s),
+    (SELECT concat(count(*), ':', sum(hash_record_extended(ROW (document_id), 0)::numeric))
+     FROM (SELECT DISTINCT document_id FROM ingestion_chunk
+           WHERE workspace_id = %(workspace)s) AS searched)))
+"""
+
+# The facts that link an entity with others of its topic. What more weight binds comes first; one
+# passage, often a list of names, makes nothing central.
+CENTRAL: Final[LiteralString] = """
+WITH link (fact, entity_id, other_id, weight) AS (
+    SELECT id, source_id, target_id, weight FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT id, target_id, source_id, weight FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s
+), member AS (
+    SELECT community_id, entity_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id <> %(rest)s
+), inside AS (
+    SELECT mine.community_id, link.entity_id, link.fact, link.weight
+    FROM link
+    JOIN member AS mine ON mine.entity_id = link.entity_id
+    JOIN member AS theirs
+      ON theirs.entity_id = link.other_id AND theirs.community_id = mine.community_id
+    WHERE link.entity_id = ANY (%(named)s::uuid[])
+), bound AS (
+    SELECT community_id, entity_id, count(*) AS facts,
+           round(sum(weight::numeric), 4) AS strength
+    FROM inside GROUP BY community_id, entity_id HAVING count(*) >= %(least)s
+), spoken AS (
+    SELECT inside.community_id, inside.entity_id,
+           count(DISTINCT evidence.chunk_id) AS passages,
+           count(DISTINCT evidence.document_id) AS documents
+    FROM inside
+    JOIN ingestion_evidence AS evidence
+      ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = inside.fact
+    GROUP BY inside.community_id, inside.entity_id
+    HAVING count(DISTINCT evidence.chunk_id) >= %(least)s
+), placed AS (
+    SELECT community_id, entity_id, facts, passages, documents, row_number() OVER (
+        PARTITION BY community_id ORDER BY strength DESC, facts DESC, key, sense) AS place
+    FROM bound
+    JOIN spoken USING (community_id, entity_id)
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = entity_id
+)
+SELECT community_id, entity_id, place, facts, passages, documents
+FROM placed WHERE place <= %(most)s
+"""
+
+# What sentences and claims state of an entity and a member of the topic. The entity may belong to
+# another topic. People and everything else are ranked apart.
+DOCUMENTED: Final[LiteralString] = """
+WITH said (entity_id, other_id, fact, document_id, chunk_id) AS (
+    SELECT end_id, other_id, evidence.relationship_id, evidence.document_id, evidence.chunk_id
+    FROM ingestion_evidence AS evidence
+    JOIN (SELECT id, source_id AS end_id, target_id AS other_id FROM ingestion_relationship
+          WHERE workspace_id = %(workspace)s
+          UNION ALL
+          SELECT id, target_id, source_id FROM ingestion_relationship
+          WHERE workspace_id = %(workspace)s) AS link ON link.id = evidence.relationship_id
+    WHERE evidence.workspace_id = %(workspace)s AND evidence.kind = 'stated'
+    UNION ALL
+    SELECT subject_id, coalesce(object_id, subject_id), id, document_id, chunk_id
+    FROM ingestion_claim WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT object_id, subject_id, id, document_id, chunk_id
+    FROM ingestion_claim WHERE workspace_id = %(workspace)s AND object_id IS NOT NULL
+), figures AS (
+    SELECT member.community_id, said.entity_id, count(DISTINCT fact) AS facts,
+           count(DISTINCT chunk_id) AS passages, count(DISTINCT document_id) AS documents
+    FROM said
+    JOIN ingestion_communitymember AS member
+      ON member.workspace_id = %(workspace)s AND member.entity_id = said.other_id
+    WHERE member.community_id <> %(rest)s AND said.entity_id = ANY (%(named)s::uuid[])
+    GROUP BY member.community_id, said.entity_id
+), placed AS (
+    SELECT figures.*, row_number() OVER (
+        PARTITION BY community_id, lower(entity.type) = 'person'
+        ORDER BY documents DESC, passages DESC, facts DESC, key, sense) AS place
+    FROM figures
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = figures.entity_id
+    WHERE passages >= %(least)s
+)
+SELECT community_id, entity_id, place, facts, passages, documents
+FROM placed WHERE place <= %(most)s
+"""
+
+# Facts between two topics of the first level, and the entities that several of them go through.
+# What a single document names joins topics within that document only.
+BRIDGES: Final[LiteralString] = """
+WITH link (entity_id, other_id) AS (
+    SELECT source_id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT target_id, source_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+), home AS (
+    SELECT member.entity_id, member.community_id
+    FROM ingestion_communitymember AS member
+    JOIN ingestion_community AS community
+      ON community.workspace_id = %(workspace)s AND community.id = member.community_id
+    WHERE member.workspace_id = %(workspace)s AND community.level = 0 AND community.id <> %(rest)s
+), crossing AS (
+    SELECT link.entity_id, mine.community_id, theirs.community_id AS other_id, count(*) AS facts
+    FROM link
+    JOIN home AS mine ON mine.entity_id = link.entity_id
+    JOIN home AS theirs ON theirs.entity_id = link.other_id
+    WHERE mine.community_id <> theirs.community_id
+    GROUP BY link.entity_id, mine.community_id, theirs.community_id
+), shared AS (
+    SELECT crossing.*, sum(facts) OVER (PARTITION BY community_id, other_id) AS of_facts
+    FROM crossing
+), spread AS (
+    SELECT entity_id FROM ingestion_mention WHERE workspace_id = %(workspace)s
+    GROUP BY entity_id HAVING count(DISTINCT document_id) > 1
+), placed AS (
+    SELECT shared.*, row_number() OVER (
+        PARTITION BY least(community_id, other_id), greatest(community_id, other_id)
+        ORDER BY facts DESC, key, sense) AS place
+    FROM shared
+    JOIN spread USING (entity_id)
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = shared.entity_id
+    WHERE facts >= %(least)s AND facts >= %(share)s * of_facts
+      AND entity.id = ANY (%(named)s::uuid[])
+)
+SELECT entity_id, community_id, other_id, facts, of_facts::int
+FROM placed WHERE place <= %(most)s
+"""
+
+# Among documents that are searched. A document alone has no others to share names with.
+ALONE: Final[LiteralString] = """
+WITH named AS (
+    SELECT DISTINCT document_id, entity_id FROM ingestion_mention
+    WHERE workspace_id = %(workspace)s
+), shared AS (
+    SELECT entity_id FROM named GROUP BY entity_id HAVING count(*) > 1
+), linked AS (
+    SELECT DISTINCT document_id FROM named JOIN shared USING (entity_id)
+), searched AS (
+    SELECT DISTINCT document_id FROM ingestion_chunk WHERE workspace_id = %(workspace)s
+)
+SELECT searched.document_id, count(named.entity_id)
+FROM searched
+LEFT JOIN named USING (document_id)
+WHERE searched.document_id NOT IN (SELECT document_id FROM linked)
+  AND (SELECT count(*) FROM searched) >= %(least)s
+GROUP BY searched.document_id
+"""
+
+CLEAR: Final[tuple[LiteralString, ...]] = (
+    "DELETE FROM ingestion_topicstanding WHERE workspace_id = %(workspace)s",
+    "DELETE FROM ingestion_topicbridge WHERE workspace_id = %(workspace)s",
+    "DELETE FROM ingestion_lonedocument WHERE workspace_id = %(workspace)s",
+)
+
+# What was deleted since it was read is left out; the rest cannot be deleted until this transaction
+# ends.
+SAVE_STANDINGS: Final[LiteralString] = """
+INSERT INTO ingestion_topicstanding
+    (workspace_id, kind, community_id, entity_id, place, facts, passages, documents)
+SELECT %(workspace)s, new.kind, new.community_id, new.entity_id, new.place, new.facts,
+       new.passages, new.documents
+FROM new_standings AS new
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = new.entity_id
+JOIN ingestion_community AS community
+  ON community.workspace_id = %(workspace)s AND community.id = new.community_id
+ORDER BY new.entity_id
+FOR KEY SHARE OF entity, community
+"""
+
+SAVE_BRIDGES: Final[LiteralString] = """
+INSERT INTO ingestion_topicbridge
+    (workspace_id, entity_id, community_id, other_id, facts, of_facts)
+SELECT %(workspace)s, new.entity_id, new.community_id, new.other_id, new.facts, new.of_facts
+FROM new_bridges AS new
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = new.entity_id
+JOIN ingestion_community AS mine
+  ON mine.workspace_id = %(workspace)s AND mine.id = new.community_id
+JOIN ingestion_community AS theirs
+  ON theirs.workspace_id = %(workspace)s AND theirs.id = new.other_id
+ORDER BY new.entity_id
+FOR KEY SHARE OF entity, mine, theirs
+"""
+
+SAVE_ALONE: Final[LiteralString] = """
+INSERT INTO ingestion_lonedocument (workspace_id, document_id, names)
+SELECT %(workspace)s, new.document_id, new.names
+FROM new_alone AS new
+JOIN ingestion_document AS document
+  ON document.workspace_id = %(workspace)s AND document.id = new.document_id
+ORDER BY new.document_id
+FOR KEY SHARE OF document
+"""
