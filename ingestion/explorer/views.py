@@ -60,7 +60,7 @@ def _addition(workspace: Workspace, given: QueryDict, shown: Sequence[UUID]) -> 
     source, target = forms.id_of(given, "from"), forms.id_of(given, "to")
     if source and target:
         return queries.connected(workspace=workspace, source=source, target=target, shown=shown)
-    ids = _ids(given, "entities", most=MOST_NAMED)
+    ids = _ids(given, "entities", most=queries.MOST)
     return queries.added(workspace=workspace, ids=ids, shown=shown)
 
 
