@@ -86,8 +86,9 @@ class Picture:
     """Entities and relationships to draw.
 
     ``total`` counts the entities of the scope, shown or not; ``terms`` of them are terms, which
-    lists of entities leave out. ``edges_total`` counts the connected pairs among those shown. ``focus`` are the entities asked for, ``paths`` those found, and
-    ``remaining`` the neighbours of an expanded entity that are not shown yet.
+    lists of entities leave out. ``edges_total`` counts the connected pairs among those shown.
+    ``focus`` are the entities asked for, ``paths`` those found, and ``remaining`` the neighbours of
+    an expanded entity that are not shown yet.
     """
 
     nodes: tuple[Node, ...] = ()

@@ -96,6 +96,21 @@ def test_an_export_fills_an_empty_workspace_and_one_undo_empties_it(
     path = exported(page, product, tmp_path)
     graph = nx.read_graphml(path)
     home = make_workspace(page, product, "Brought in")
+
+    bring_in(page, home, path, len(graph))
+    find(page, graph.nodes[max(graph.degree, key=lambda pair: pair[1])[0]]["name"])
+    page.go_back()
+    page.go_back()
+    press(page, page.get_by_role("link", name="Undo the import…"))
+    page.wait_for_url(re.compile("/history/"))
+    press(page, page.get_by_role("button", name="Undo this"))
+    expect(toast(page)).to_contain_text("Undid", timeout=PATIENCE)
+    page.goto(f"{home}entities/")
+    expect(page.get_by_text("No entities yet")).to_be_visible()
+
+
+def bring_in(page: Page, home: str, path: Path, number: int) -> None:
+    """From the empty list to the entities: a file, its preview, the import."""
     page.goto(f"{home}entities/")
     press(page, page.get_by_role("link", name="Import entities and facts"))
     page.wait_for_url(re.compile("/graph/transfer/"))
@@ -105,7 +120,7 @@ def test_an_export_fills_an_empty_workspace_and_one_undo_empties_it(
     press(page, page.get_by_role("button", name="Preview"))
     page.wait_for_url(re.compile("/imports/"), timeout=PATIENCE)
     expect(page.get_by_role("heading", name=re.compile("^Entities: new"))).to_contain_text(
-        f"({len(graph)})"
+        f"({number})"
     )
     take_picture(page, "import preview", "light-1280")
 
@@ -113,23 +128,16 @@ def test_an_export_fills_an_empty_workspace_and_one_undo_empties_it(
     expect(page.get_by_text("were created.")).to_be_visible(timeout=PATIENCE)
     press(page, page.get_by_role("link", name="Show entities"))
     page.wait_for_url(re.compile("/entities/"))
-    busiest = max(graph.degree, key=lambda pair: pair[1])[0]
-    name = graph.nodes[busiest]["name"]
-    expect(page.get_by_text(f"{len(graph)} entities")).to_be_visible()
+    expect(page.get_by_text(f"{number} entities")).to_be_visible()
+
+
+def find(page: Page, name: str) -> None:
+    """Filter the list to an entity."""
     press(page, page.get_by_label("Name"), "Control+a")
     page.keyboard.type(name)
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"\?q="))
     expect(page.get_by_role("link", name=name, exact=True)).to_be_visible()
-
-    page.go_back()
-    page.go_back()
-    press(page, page.get_by_role("link", name="Undo the import…"))
-    page.wait_for_url(re.compile("/history/"))
-    press(page, page.get_by_role("button", name="Undo this"))
-    expect(toast(page)).to_contain_text("Undid", timeout=PATIENCE)
-    page.goto(f"{home}entities/")
-    expect(page.get_by_text("No entities yet")).to_be_visible()
 
 
 def test_a_connection_is_asked_for_and_a_step_opened(page: Page, product: Product):
