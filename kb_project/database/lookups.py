@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Field, ForeignObject, Lookup
 from django.db.models.sql.compiler import SQLCompiler
 
-_Lookup = Lookup[Any] if TYPE_CHECKING else Lookup
+if TYPE_CHECKING:
+    _Lookup = Lookup[Any]
+else:
+    _Lookup = Lookup
 
 
 class Among(_Lookup):
@@ -17,7 +20,7 @@ class Among(_Lookup):
     A set is fine; an empty one matches nothing.
     """
 
-    lookup_name: ClassVar[str] = "among"
+    lookup_name = "among"
     prepare_rhs = False
 
     def as_sql(

@@ -55,7 +55,7 @@ class Story:
         ]
         return str(found)
 
-    def export(self) -> nx.DiGraph:
+    def export(self) -> nx.Graph[Any]:
         async def whole(response: Any) -> bytes:
             return b"".join([part async for part in response.streaming_content])
 
@@ -77,7 +77,7 @@ def story(media: Any, fake_embedder: None) -> Story:
     return Story(cast)
 
 
-def contents(graph: nx.DiGraph) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+def contents(graph: nx.Graph[Any]) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     """Names and types, and facts by name: ids differ between workspaces."""
     names = nx.get_node_attributes(graph, "name")
     types = nx.get_node_attributes(graph, "type")
