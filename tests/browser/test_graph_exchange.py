@@ -32,9 +32,9 @@ def page(context_of: Any) -> Iterator[Page]:
     assert complaints == []
 
 
-def exported(page: Page, product: Product, folder: Path) -> Path:
-    """The file that the page gives for all of the demo, by keys alone."""
-    page.goto(f"{product.url}/w/demo/entities/")
+def exported(page: Page, product: Product, folder: Path, kind: str = "") -> Path:
+    """The file that the page gives for the demo, or for entities of a type, by keys alone."""
+    page.goto(f"{product.url}/w/demo/entities/?type={kind}")
     press(page, page.get_by_role("link", name="Export and import"))
     page.wait_for_url(re.compile("/graph/transfer/"))
     reach(page, page.get_by_role("radio", name=re.compile("GraphML")))
@@ -93,10 +93,11 @@ def test_what_is_exported_is_what_programs_are_given(page: Page, product: Produc
 def test_an_export_fills_an_empty_workspace_and_one_undo_empties_it(
     page: Page, product: Product, tmp_path: Path
 ):
-    path = exported(page, product, tmp_path)
+    path = exported(page, product, tmp_path, "organization")
     graph = nx.read_graphml(path)
     home = make_workspace(page, product, "Brought in")
 
+    assert graph.number_of_edges() > 10
     bring_in(page, home, path, len(graph))
     find(page, graph.nodes[max(graph.degree, key=lambda pair: pair[1])[0]]["name"])
     page.go_back()
