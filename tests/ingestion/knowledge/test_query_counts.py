@@ -155,7 +155,9 @@ def test_ten_rows_cost_as_many_queries_as_one():
     few = all_counts()
     for number in range(FIRST, MORE):
         hub.grow(number)
-    browser(address("community_list", hub.cast))  # the number of open cases, read once after a change
+    browser(
+        address("community_list", hub.cast)
+    )  # the number of open cases, read once after a change
     many = all_counts()
 
     grown = {name: (few[name], many[name]) for name in few if many[name] > few[name]}
