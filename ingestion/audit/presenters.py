@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
+from django.utils.text import capfirst
 
 from ingestion.audit import queries
 from ingestion.audit.queries import ACTIONS, VIA, AuditEntry, AuditFilter
@@ -97,8 +98,8 @@ def audit_context(*, workspace: Workspace, query: QueryDict) -> dict[str, Any]:
         "wanted": form,
         "page": page,
         "entries": queries.entries(workspace=workspace, at=list(page.object_list)),
-        "people": queries.people(workspace=workspace),
-        "kinds": queries.object_kinds(workspace=workspace),
+        "people": [(one.pk, str(one)) for one in queries.people(workspace=workspace)],
+        "kinds": [(one, capfirst(one)) for one in queries.object_kinds(workspace=workspace)],
         "actions": [
             ("Workspace", AuditAction.choices),
             ("Documents and entities", EventKind.choices),

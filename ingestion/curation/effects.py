@@ -114,9 +114,9 @@ class State:
 
 
 def state_of(workspace: Workspace, entities: Collection[uuid.UUID]) -> State:
-    mentions = Mention.objects.in_workspace(workspace).filter(entity__in=entities)
+    mentions = Mention.objects.in_workspace(workspace).filter(entity__among=entities)
     links = Relationship.objects.in_workspace(workspace).filter(
-        Q(source__in=entities) | Q(target__in=entities)
+        Q(source__among=entities) | Q(target__among=entities)
     )
     return State(
         frozenset(mentions.values_list("entity_id", "chunk_id", "start", "end")),

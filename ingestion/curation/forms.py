@@ -110,9 +110,18 @@ def search_of(query: QueryDict) -> str:
 
 def back_of(request: HttpRequest, default: str) -> str:
     """Return the URL the form wants to return to, if it is one of ours."""
-    wanted = request.POST.get("next", "")
+    return next_of(request.POST) or default
+
+
+def next_of(given: QueryDict) -> str:
+    """Return the address to return to; '' if there is none or it is not one of ours.
+
+    >>> next_of(QueryDict("next=/w/demo/graph/")), next_of(QueryDict("next=//elsewhere.example/"))
+    ('/w/demo/graph/', '')
+    """
+    wanted = given.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(wanted, allowed_hosts=None)
-    return wanted if is_ours and wanted.startswith("/") else default
+    return wanted if is_ours and wanted.startswith("/") else ""
 
 
 def ends_of(entity: Entity, given: QueryDict) -> tuple[uuid.UUID, uuid.UUID]:

@@ -57,6 +57,10 @@ class HistoryPage:
     older: int | None
 
     @property
+    def people_choices(self) -> list[tuple[int, str]]:
+        return [(person.pk, str(person)) for person in self.people]
+
+    @property
     def kinds(self) -> list[tuple[str, str]]:
         return [(str(value), str(label)) for value, label in EventKind.choices]
 

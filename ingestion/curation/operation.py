@@ -33,8 +33,8 @@ def operation(change: ChangeContext, work: Callable[[], HistoryEvent]) -> Histor
 
 def apply(workspace: Workspace, before: NameResolution, keys: Iterable[str]) -> None:
     """Apply new decisions to the graph, for these names and all that resolve differently now."""
-    changed = load_resolution(workspace.pk).changed_since(before)
-    propagate(workspace.pk, {*keys, *changed})
+    after = load_resolution(workspace.pk)
+    propagate(workspace.pk, {*keys, *after.changed_since(before)}, after)
 
 
 def add_details(event: HistoryEvent, **more: Any) -> HistoryEvent:

@@ -206,6 +206,7 @@ def merge_context(*, workspace: Workspace, entity: Entity, given: QueryDict) -> 
         "preview": preview,
         "text": text,
         "found": choices(workspace=workspace, text=text, without=group.ids),
+        "next": forms.next_of(given),
     }
 
 

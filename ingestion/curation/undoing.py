@@ -66,11 +66,13 @@ def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
     for event in events:
         keys |= _undo_one(change, event)
     _mark(change, events)
-    if keys:
+    if keys or not documents:
         after = decisions.load_resolution(workspace.pk)
         refs = [*before.refs.items(), *after.refs.items()]
         keys |= {entity[0] for ref, entity in refs if ref[0] in keys}
-        propagate(workspace.pk, keys | after.changed_since(before))
+        # Documents may state a fact that is deleted again, or no longer.
+        keys |= {key for link in before.dropped ^ after.dropped for key, _ in link}
+        propagate(workspace.pk, keys | after.changed_since(before), after)
     if documents:
         effect = effects.between_documents(held, effects.of_documents(workspace, documents))
     else:

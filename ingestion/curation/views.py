@@ -175,7 +175,16 @@ def entities_merge(request: UserRequest, workspace: Workspace, entity_id: UUID) 
         )
     except (InputError, ConflictError) as error:
         return _merge_again(request, workspace, entity_id, error)
-    return done(request, workspace, event, DETAIL, kept)
+    return _back(request, workspace, event, kept)
+
+
+def _back(
+    request: UserRequest, workspace: Workspace, event: HistoryEvent, entity_id: UUID
+) -> HttpResponse:
+    """Go back to where the merge began, or else to the page of an entity."""
+    page = resolve_url(DETAIL, workspace.slug, entity_id)
+    sentences.add_toast(request, workspace, event)
+    return HttpResponseRedirect(forms.back_of(request, page))
 
 
 def _merge_again(
@@ -198,7 +207,7 @@ def entities_differ(request: UserRequest, workspace: Workspace, entity_id: UUID)
         event = merging.entities_differ(change=change, entities=list(dict.fromkeys(wanted)))
     except (InputError, ConflictError) as error:
         return _merge_again(request, workspace, entity_id, error)
-    return done(request, workspace, event, DETAIL, entity_id)
+    return _back(request, workspace, event, entity_id)
 
 
 # --- splitting ------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class GraphViewNodeSerializer(serializers.Serializer[Any]):
     type = serializers.CharField()
     degree = serializers.IntegerField(help_text="Number of all its neighbours, shown or not.")
     topic = serializers.UUIDField(allow_null=True, help_text="Its broadest topic.")
+    is_term = serializers.BooleanField(help_text="Whether lists of entities leave it out.")
     x = serializers.FloatField(allow_null=True, help_text="Null until the next refresh places it.")
     y = serializers.FloatField(allow_null=True)
 
@@ -59,6 +60,9 @@ class GraphViewApi(WorkspaceAPIView):
 
     class OutputSerializer(serializers.Serializer[Any]):
         total = serializers.IntegerField(help_text="Number of entities, shown or not.")
+        terms = serializers.IntegerField(
+            help_text="How many of them are terms, which lists of entities leave out."
+        )
         nodes = GraphViewNodeSerializer(many=True, help_text="The most telling first.")
         edges = GraphViewEdgeSerializer(many=True, help_text="The strongest of each entity.")
         edges_total = serializers.IntegerField(

@@ -73,6 +73,7 @@ def as_arrays(workspace: Workspace, picture: Picture, shown: Sequence[UUID] = ()
                 node.degree,
                 _short(node.x),
                 _short(node.y),
+                node.is_term,
             ]
             for node in picture.nodes
         ],
@@ -83,6 +84,7 @@ def as_arrays(workspace: Workspace, picture: Picture, shown: Sequence[UUID] = ()
         ],
         "topics": [title for _, title in topics],
         "total": picture.total,
+        "terms": picture.terms,
         "pairs": picture.edges_total,
         "focus": [str(one) for one in picture.focus],
         "paths": [[str(one) for one in path] for path in picture.paths],

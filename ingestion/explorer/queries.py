@@ -14,6 +14,8 @@ from itertools import pairwise
 from typing import Final
 from uuid import UUID
 
+from django.db.models import Count, QuerySet
+
 from ingestion.documents.queries import document_get
 from ingestion.explorer import sql
 from ingestion.graph.queries import PathOrder, paths_between
@@ -25,6 +27,8 @@ from ingestion.models import (
     CommunityReport,
     Entity,
     Evidence,
+    Mention,
+    Relationship,
 )
 from kb_project.errors import NotFoundError, found
 from kb_project.ports import graph_reader
@@ -56,6 +60,7 @@ class Node:
     x: float | None
     y: float | None
     topic: UUID | None
+    is_term: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +90,16 @@ class Scope:
 class Picture:
     """Entities and relationships to draw.
 
-    ``total`` counts the entities of the scope, shown or not, and ``edges_total`` the connected
-    pairs among those shown. ``focus`` are the entities asked for, ``paths`` those found, and
-    ``remaining`` the neighbours of an expanded entity that are not shown yet.
+    ``total`` counts the entities of the scope, shown or not; ``terms`` of them are terms, which
+    lists of entities leave out. ``edges_total`` counts the connected pairs among those shown.
+    ``focus`` are the entities asked for, ``paths`` those found, and ``remaining`` the neighbours of
+    an expanded entity that are not shown yet.
     """
 
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
     total: int = 0
+    terms: int = 0
     edges_total: int = 0
     focus: tuple[UUID, ...] = ()
     paths: tuple[tuple[UUID, ...], ...] = ()
@@ -117,7 +124,7 @@ def opening(*, workspace: Workspace, scope: Scope, limit: int = USUAL) -> Pictur
     """Return the picture that a scope opens with. Raises NotFoundError."""
     title_of(workspace=workspace, scope=scope)
     limit = max(1, min(limit, MOST))
-    ids, total = OPENINGS[scope.kind](workspace, scope, limit)
+    ids, counts = OPENINGS[scope.kind](workspace, scope, limit)
     focus = scope.ids or ((scope.id,) if scope.kind == "entity" and scope.id else ())
     nodes = _nodes(workspace, ids)
     shown = {node.id for node in nodes}
@@ -125,46 +132,69 @@ def opening(*, workspace: Workspace, scope: Scope, limit: int = USUAL) -> Pictur
     return Picture(
         nodes=tuple(nodes),
         edges=tuple(drawn(edges, keep=[one for one in focus if one in shown][:3])),
-        total=max(total, len(nodes)),
+        total=max(counts.total, len(nodes)),
+        terms=counts.terms,
         edges_total=len(edges),
         focus=tuple(one for one in focus if one in shown),
     )
 
 
-def _of_workspace(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many entities there are to show, and how many of them are terms."""
+
+    total: int
+    terms: int = 0
+
+
+def _counts(rows: QuerySet[Entity]) -> Counts:
+    terms = Count("pk", filter=knowledge_queries.TERMS)
+    return Counts(**rows.aggregate(total=Count("pk"), terms=terms))
+
+
+def _of_workspace(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], Counts]:
     rows = Entity.objects.in_workspace(workspace)
     ranked = rows.order_by("-rank", "-mention_count", "name", "id").values_list("pk", flat=True)
     wanted = CANDIDATES * limit
     candidates = list(ranked.exclude(knowledge_queries.TERMS)[:wanted])
+    counts = _counts(rows)
     if len(candidates) < LEAST:
         # A workspace of little else than terms shows them.
         candidates = list(dict.fromkeys([*candidates, *ranked[:wanted]]))
-    return _telling(workspace, candidates, limit, scope.as_of), rows.count()
+    else:
+        counts = Counts(counts.total - counts.terms)
+    return _telling(workspace, candidates, limit, scope.as_of), counts
 
 
-def _of_document(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
-    named = {"workspace": workspace.pk, "id": scope.id}
-    rows = run_sql(sql.IN_DOCUMENT, {**named, "limit": CANDIDATES * limit})
-    [(total,)] = run_sql(sql.COUNT_IN_DOCUMENT, named)
-    return _telling(workspace, [row[0] for row in rows], limit, scope.as_of), total
+def _of_document(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], Counts]:
+    values = {"workspace": workspace.pk, "id": scope.id, "limit": CANDIDATES * limit}
+    rows = run_sql(sql.IN_DOCUMENT, values)
+    named = Mention.objects.in_workspace(workspace).filter(document=scope.id).values("entity")
+    counts = _counts(Entity.objects.in_workspace(workspace).filter(pk__in=named))
+    return _telling(workspace, [row[0] for row in rows], limit, scope.as_of), counts
 
 
-def _of_topic(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+def _of_topic(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], Counts]:
     rows = Entity.objects.in_workspace(workspace).filter(
         communities__community=scope.id, communities__workspace=workspace
     )
     ranked = rows.order_by("-rank", "-mention_count", "name", "id").values_list("pk", flat=True)
     candidates = list(ranked[: CANDIDATES * limit])
-    return _telling(workspace, candidates, limit, scope.as_of), rows.count()
+    return _telling(workspace, candidates, limit, scope.as_of), _counts(rows)
 
 
-def _of_entity(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+def _of_entity(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], Counts]:
     entity = knowledge_queries.entity_get(workspace=workspace, entity_id=found(scope.id, "entity"))
     near = _neighbours(workspace, entity.pk, limit - 1, scope.as_of)
-    return _once([entity.pk, *near]), 1 + entity.degree
+    links = Relationship.objects.in_workspace(workspace)
+    ends = links.filter(source=entity).values("target")
+    around = ends.union(links.filter(target=entity).values("source"))
+    terms = Entity.objects.in_workspace(workspace).filter(knowledge_queries.TERMS, pk__in=around)
+    counts = Counts(1 + entity.degree, terms.count())
+    return _once([entity.pk, *near]), counts
 
 
-def _of_entities(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], int]:
+def _of_entities(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUID], Counts]:
     rows = Entity.objects.in_workspace(workspace).filter(pk__in=scope.ids)
     asked = list(rows.order_by("-rank", "id").values_list("pk", flat=True)[:limit])
     if not asked:
@@ -172,13 +202,13 @@ def _of_entities(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[U
             "None of these entities exists any more.",
             next_step="Open the whole graph, or search for a name.",
         )
-    total = Entity.objects.in_workspace(workspace).count()
+    counts = _counts(Entity.objects.in_workspace(workspace))
     room = min(limit, max(LEAST, len(asked)))
     around = graph_reader().subgraph(workspace.pk, asked, room)
-    return _once([*asked, *(node.id for node in around.nodes)])[:room], total
+    return _once([*asked, *(node.id for node in around.nodes)])[:room], counts
 
 
-Opening = Callable[[Workspace, Scope, int], tuple[list[UUID], int]]
+Opening = Callable[[Workspace, Scope, int], tuple[list[UUID], Counts]]
 OPENINGS: Final[dict[str, Opening]] = {
     "workspace": _of_workspace,
     "document": _of_document,

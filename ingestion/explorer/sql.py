@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# The topic is the broadest one the entity is in.
+# The topic is the broadest one the entity is in; the last column is knowledge.queries.TERMS.
 NODES: Final[LiteralString] = """
 SELECT entity.id, entity.name, entity.type, entity.degree, position.x, position.y,
        (SELECT community.id
@@ -13,7 +13,9 @@ SELECT entity.id, entity.name, entity.type, entity.degree, position.x, position.
           ON community.workspace_id = %(workspace)s AND community.id = member.community_id
          AND community.level = 0
         WHERE member.workspace_id = %(workspace)s AND member.entity_id = entity.id
-        LIMIT 1)
+        LIMIT 1),
+       entity.type = 'concept' AND entity.written_by = 'extractive'
+         AND NOT entity.is_made AND NOT entity.is_confirmed
 FROM ingestion_entity AS entity
 LEFT JOIN ingestion_entityposition AS position
   ON position.workspace_id = %(workspace)s AND position.entity_id = entity.id
@@ -61,9 +63,4 @@ WHERE mention.workspace_id = %(workspace)s AND mention.document_id = %(id)s
 GROUP BY mention.entity_id, entity.type, entity.rank
 ORDER BY entity.type = 'concept', count(*) DESC, entity.rank DESC, mention.entity_id
 LIMIT %(limit)s
-"""
-
-COUNT_IN_DOCUMENT: Final[LiteralString] = """
-SELECT count(DISTINCT entity_id) FROM ingestion_mention
-WHERE workspace_id = %(workspace)s AND document_id = %(id)s
 """

@@ -64,7 +64,7 @@ def _addition(workspace: Workspace, given: QueryDict, shown: Sequence[UUID], as_
         return queries.connected(
             workspace=workspace, source=source, target=target, shown=shown, as_of=as_of
         )
-    ids = _ids(given, "entities", most=MOST_NAMED)
+    ids = _ids(given, "entities", most=queries.MOST)
     return queries.added(workspace=workspace, ids=ids, shown=shown, as_of=as_of)
 
 

@@ -125,7 +125,7 @@ def next_sequence(workspace: Workspace) -> int:
 
 def revisions(workspace: Workspace, ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
     """The number of the last event of each subject; 0 if there was none."""
-    rows = HistorySubject.objects.in_workspace(workspace).filter(subject_id__in=list(ids))
+    rows = HistorySubject.objects.in_workspace(workspace).filter(subject_id__among=ids)
     last = dict(rows.values_list("subject_id").annotate(last=Max("sequence")))
     return {one: last.get(one, 0) for one in ids}
 
@@ -146,7 +146,7 @@ def check_expected(change: ChangeContext) -> None:
 
 
 def _since(workspace: Workspace, changed: Mapping[uuid.UUID, int]) -> tuple[uuid.UUID, ...]:
-    rows = HistorySubject.objects.in_workspace(workspace).filter(subject_id__in=list(changed))
+    rows = HistorySubject.objects.in_workspace(workspace).filter(subject_id__among=changed)
     found = {
         (sequence, event_id)
         for subject_id, sequence, event_id in rows.values_list("subject_id", "sequence", "event_id")

@@ -150,7 +150,7 @@ def claims_page(workspace: Workspace, entity: Entity, given: QueryDict) -> dict[
         "wanted": wanted,
         "page": page,
         "claims": claim_views(entity, page.object_list),
-        "claim_types": list(kinds.distinct()),
+        "claim_types": [(kind, kind) for kind in kinds.distinct()],
         "statuses": Claim.Status.choices,
     }
 

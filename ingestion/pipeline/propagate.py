@@ -14,6 +14,7 @@ from typing import Final
 
 from ingestion.models import WalkSnapshot
 from ingestion.pipeline import runner
+from ingestion.resolution.overrides import NameResolution
 from ingestion.stages import graph, snapshot
 from ingestion.stages.describe.recompute import recompute_rows
 from ingestion.stages.resolve.applying import resolve_names_again
@@ -24,15 +25,17 @@ QUICK: Final = 0.3
 """Seconds that a person may have to wait for a new snapshot."""
 
 
-def propagate(workspace_id: uuid.UUID, keys: Iterable[str] = ()) -> None:
+def propagate(
+    workspace_id: uuid.UUID, keys: Iterable[str] = (), resolution: NameResolution | None = None
+) -> None:
     """Update everything that follows from changed decisions, edits and documents.
 
     ``keys`` are those of the entities before and after the change: documents that name one of them
-    are resolved again.
+    are resolved again. ``resolution`` is how names resolve now, if the caller knows.
     """
     resolve_names_again(workspace_id, keys)
     with bulk_plans():
-        recompute_rows(workspace_id)
+        recompute_rows(workspace_id, resolution)
     graph.project(workspace_id, graph_store(), graph.LOOK)
     runner.request_refresh(workspace_id)
     renew_snapshot_if_quick(workspace_id)

@@ -88,12 +88,14 @@ def load_resolution(
     workspace_id: uuid.UUID, documents: Collection[uuid.UUID] = ()
 ) -> NameResolution:
     """How names resolve now, and what they mean in these documents."""
-    active = _active(workspace_id)
-    same = active.filter(verdict=Verdict.SAME).exclude(right_key="")
-    names = same.values("left_key").union(same.values("right_key"))
-    # Those that join two names, every decision between names so joined, and what names mean in
-    # these documents.
-    between = ~Q(right_key="") & Q(left_key__in=names, right_key__in=names)
+    active = _active(workspace_id).defer("reason")
+    pairs = active.exclude(right_key="")
+    same = list(pairs.filter(verdict=Verdict.SAME))
+    names = {key for one in same for key in (one.left_key, one.right_key)}
+    # Every other decision between names so joined. They are compared here: names may be many, and
+    # the database would look through all of them for each decision.
+    others = pairs.exclude(verdict=Verdict.SAME).values_list("pk", "left_key", "right_key")
+    wanted = [pk for pk, *keys in others if names.issuperset(keys)] if names else []
     placements = MentionPlacement.objects.in_workspace(workspace_id).filter(
         Q(document=None) | Q(document__in=documents), undone_at=None
     )
@@ -101,7 +103,11 @@ def load_resolution(
     entities = entity_edits(workspace_id, field__in=existence)
     links = relationship_edits(workspace_id, field__in=existence)
     return resolve_names(
-        active.filter(between | Q(right_key="", document__in=documents)).defer("reason"),
+        [
+            *same,
+            *(active.filter(pk__among=wanted) if wanted else ()),
+            *(active.filter(right_key="", document__in=documents) if documents else ()),
+        ],
         placements,
         _deleted((ref, field) for ref, field, _ in entities),
         _deleted(((source, target), field) for source, target, field, _ in links),
@@ -153,7 +159,7 @@ def next_sense(workspace_id: uuid.UUID, key: str) -> int:
 def between(workspace_id: uuid.UUID, keys: Iterable[str]) -> QuerySet[ResolutionDecision]:
     """The active decisions on pairs of these names, oldest first."""
     wanted = set(keys)
-    rows = _active(workspace_id).filter(left_key__in=wanted, right_key__in=wanted)
+    rows = _active(workspace_id).filter(left_key__among=wanted, right_key__among=wanted)
     return rows.select_related("user").order_by("created_at")
 
 
@@ -205,7 +211,7 @@ def decided_pairs(workspace_id: uuid.UUID) -> dict[EntityPair, ResolutionDecisio
         # If both resolve to one, the two originally meant.
         ends.append(((left, right) if resolved[0] == resolved[1] else resolved, decision))
     rows = Entity.objects.in_workspace(workspace_id).filter(
-        key__in={key for pair, _ in ends for key, _ in pair}
+        key__among={key for pair, _ in ends for key, _ in pair}
     )
     ids = {(key, sense): pk for key, sense, pk in rows.values_list("key", "sense", "pk")}
     return {
@@ -290,8 +296,21 @@ def _decisions_of(event: HistoryEvent) -> QuerySet[ResolutionDecision]:
     return rows.filter(Q(event=event) | Q(pk=event.details.get("decision")))
 
 
+def _suggested(workspace_id: uuid.UUID, pairs: Collection[KeyPair]) -> list[KeyPair]:
+    """Those of the pairs that were suggested."""
+    ids = {
+        pair_of(entity_id(workspace_id, left), entity_id(workspace_id, right)): (left, right)
+        for left, right in pairs
+    }
+    rows = MergeSuggestion.objects.in_workspace(workspace_id).filter(
+        left__among={left for left, _ in ids}, right__among={right for _, right in ids}
+    )
+    return [ids[pair] for pair in rows.values_list("left_id", "right_id") if pair in ids]
+
+
 def mark_suggestions(workspace_id: uuid.UUID, pairs: Collection[KeyPair]) -> None:
     """Give the suggestions of these pairs the state that the decisions in force imply."""
+    pairs = _suggested(workspace_id, pairs)
     if not pairs:
         return
     rows = between(workspace_id, (key for pair in pairs for key in pair))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, LiteralString
 
 from ingestion.models import (
     Claim,
@@ -18,9 +19,31 @@ from ingestion.models import (
 )
 from ingestion.resolution.decisions import mark_suggestions
 from ingestion.resolution.keys import Ref, RefPair, pair_of
+from kb_project.sql import run_sql
 
 BATCH: Final = 5000
 """Rows of one statement."""
+
+ADD_NAMES: Final[LiteralString] = """
+INSERT INTO ingestion_resolutiondecision (workspace_id, id, left_key, left_sense, right_key,
+       right_sense, keeps_right, sense, event_id, verdict, reason, by, model, user_id, created_at)
+SELECT %(workspace)s, gen_random_uuid(), t.*, 0, %(event)s, %(verdict)s, %(reason)s, %(by)s, '',
+       %(user)s, clock_timestamp()
+  FROM unnest(%(lefts)s::text[], %(left_senses)s::int2[], %(rights)s::text[],
+              %(right_senses)s::int2[], %(keeps_right)s::bool[]) AS t
+"""
+ADD_ENTITY_RULINGS: Final[LiteralString] = """
+INSERT INTO ingestion_entityruling (workspace_id, id, event_id, sequence, key, sense, field, value)
+SELECT %(workspace)s, gen_random_uuid(), %(event)s, %(sequence)s, t.*
+  FROM unnest(%(keys)s::text[], %(senses)s::int2[], %(fields)s::text[], %(values)s::text[]) AS t
+"""
+ADD_RELATIONSHIP_RULINGS: Final[LiteralString] = """
+INSERT INTO ingestion_relationshipruling (workspace_id, id, event_id, sequence, source_key,
+       source_sense, target_key, target_sense, field, value)
+SELECT %(workspace)s, gen_random_uuid(), %(event)s, %(sequence)s, t.*
+  FROM unnest(%(sources)s::text[], %(source_senses)s::int2[], %(targets)s::text[],
+              %(target_senses)s::int2[], %(fields)s::text[], %(values)s::text[]) AS t
+"""
 
 
 class Recorder:
@@ -54,24 +77,34 @@ class Recorder:
 
     def names(self, given: Iterable[tuple[Ref, str]]) -> None:
         """Decide that documents may use these names' keys for the entities."""
-        rows = []
-        for ref, key in given:
-            left, right = pair_of(ref, (key, 0))
-            rows.append(
-                self._decision(
-                    left_key=left[0],
-                    left_sense=left[1],
-                    right_key=right[0],
-                    right_sense=right[1],
-                    keeps_right=ref == right,
-                    verdict=Verdict.SAME,
-                )
-            )
-        ResolutionDecision.objects.bulk_create(rows, batch_size=BATCH)
+        pairs = [(ref, *pair_of(ref, (key, 0))) for ref, key in given]
+        values = {
+            "reason": self.event.reason,
+            "by": ResolutionDecision.By.PERSON.value,
+            "user": self.event.user_id,
+            "verdict": Verdict.SAME.value,
+        }
+        columns = [(*left, *right, ref == right) for ref, left, right in pairs]
+        names = ("lefts", "left_senses", "rights", "right_senses", "keeps_right")
+        self._add(ADD_NAMES, names, columns, **values)
         mark_suggestions(
             self.workspace.pk,
-            [(row.left_key, row.right_key) for row in rows if not row.left_sense | row.right_sense],
+            [(left[0], right[0]) for _, left, right in pairs if not left[1] | right[1]],
         )
+
+    def _add(
+        self,
+        statement: LiteralString,
+        names: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        **values: object,
+    ) -> None:
+        """Insert rows by a statement that takes each column as an array."""
+        common = {"workspace": self.workspace.pk, "event": self.event.pk, **values}
+        left = iter(rows)
+        while batch := list(islice(left, BATCH)):
+            columns = map(list, zip(*batch, strict=True))
+            run_sql(statement, {**common, **dict(zip(names, columns, strict=True))})
 
     def sense(self, entity: Ref, document: Document) -> ResolutionDecision:
         """Decide that a document means this entity by the name."""
@@ -98,27 +131,15 @@ class Recorder:
 
     def entities(self, rows: Iterable[tuple[Ref, EntityRuling.Field, str]]) -> None:
         """Record many decisions about entities."""
-        made = (
-            EntityRuling(**self._common, key=ref[0], sense=ref[1], field=field, value=value)
-            for ref, field, value in rows
-        )
-        EntityRuling.objects.bulk_create(made, batch_size=BATCH)
+        names = ("keys", "senses", "fields", "values")
+        columns = ((*ref, field.value, value) for ref, field, value in rows)
+        self._add(ADD_ENTITY_RULINGS, names, columns, sequence=self.event.sequence)
 
     def relationships(self, rows: Iterable[tuple[Ref, Ref, RelationshipRuling.Field, str]]) -> None:
         """Record many decisions about relationships."""
-        made = (
-            RelationshipRuling(
-                **self._common,
-                source_key=source[0],
-                source_sense=source[1],
-                target_key=target[0],
-                target_sense=target[1],
-                field=field,
-                value=value,
-            )
-            for source, target, field, value in rows
-        )
-        RelationshipRuling.objects.bulk_create(made, batch_size=BATCH)
+        names = ("sources", "source_senses", "targets", "target_senses", "fields", "values")
+        columns = ((*source, *target, field.value, value) for source, target, field, value in rows)
+        self._add(ADD_RELATIONSHIP_RULINGS, names, columns, sequence=self.event.sequence)
 
     def relationship(
         self, source: Ref, target: Ref, field: RelationshipRuling.Field, value: str = ""

@@ -13,7 +13,7 @@ from ingestion.curation.merging import entities_differ
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting
 from ingestion.models import HistoryEvent
 from ingestion.suggestions import cases, services
-from ingestion.suggestions.filtering import CaseFilter
+from ingestion.suggestions.filtering import REASONS, CaseFilter
 from workspaces.api import WorkspaceAPIView, curating, reading
 
 MOST_ENTITIES = 50
@@ -124,7 +124,10 @@ class SuggestionListApi(WorkspaceAPIView):
             required=False, default=None, help_text="A document that mentions one of them."
         )
         kind = serializers.CharField(
-            required=False, default="", allow_blank=True, help_text="Kind of one of the reasons."
+            required=False,
+            default="",
+            allow_blank=True,
+            help_text=f"Kind of one of the reasons shown: {', '.join(REASONS)}.",
         )
 
     class OutputSerializer(serializers.Serializer[Any]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from ingestion.models import Entity, Mention, MergeSuggestion
 from ingestion.resolution.keys import EntityPair
@@ -14,13 +14,26 @@ from workspaces.models import Workspace
 if TYPE_CHECKING:
     from ingestion.suggestions.cases import Group
 
+REASONS: Final = {
+    "name": "Similar names",
+    "acronym": "One name is the other's initials",
+    "alias": "Called by the same name",
+    "called": "A document says so",
+    "bracket": "One in brackets after the other",
+    "neighbours": "Share neighbours",
+    "passages": "Passages about the same subject",
+    "types": "Their types differ",
+    "together": "A sentence names both",
+}
+"""Kinds of reasons in words, in the order of the menu."""
+
 
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
     """Which cases to list.
 
     ``certainty`` is the least one, 0 to 1. One entity of the case must be of the ``type``, and one
-    be mentioned in the ``document``; one pair must be suggested for a reason of this ``kind``.
+    be mentioned in the ``document``; one pair must show a reason of this ``kind``.
     """
 
     certainty: float = 0
@@ -59,7 +72,17 @@ def _having(groups: Sequence[Group], entities: Iterable[uuid.UUID]) -> list[Grou
 
 def _pairs_because(workspace: Workspace, kind: str) -> set[EntityPair]:
     rows = MergeSuggestion.objects.in_workspace(workspace)
-    return set(rows.filter(reasons__contains=[{"kind": kind}]).values_list("left_id", "right_id"))
+    having = rows.filter(reasons__contains=[{"kind": kind}])
+    return {
+        (left, right)
+        for left, right, reasons in having.values_list("left_id", "right_id", "reasons")
+        if kind in _shown(reasons)
+    }
+
+
+def _shown(reasons: Iterable[dict[str, Any]]) -> set[str]:
+    """The kinds that people see: a reason without words only counts."""
+    return {one["kind"] for one in reasons if one["words"]}
 
 
 def types_in(workspace: Workspace, groups: Sequence[Group]) -> list[str]:
@@ -68,8 +91,8 @@ def types_in(workspace: Workspace, groups: Sequence[Group]) -> list[str]:
     return sorted(set(rows.values_list("type", flat=True)))
 
 
-def kinds_in(workspace: Workspace) -> list[str]:
-    """The kinds of reasons that there are among open suggestions."""
+def kinds_in(workspace: Workspace) -> list[tuple[str, str]]:
+    """The kinds of reasons that open suggestions show, in words."""
     rows = MergeSuggestion.objects.in_workspace(workspace).filter(state="open")
-    reasons = rows.values_list("reasons", flat=True)
-    return sorted({one["kind"] for several in reasons for one in several})
+    kinds: set[str] = set().union(*map(_shown, rows.values_list("reasons", flat=True)))
+    return [(kind, words) for kind, words in REASONS.items() if kind in kinds]

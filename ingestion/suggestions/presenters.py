@@ -165,9 +165,9 @@ def list_context(*, workspace: Workspace, user: User, given: QueryDict) -> dict[
         wanted=wanted,
         percent=round(wanted.certainty * 100),
         types=types_in(workspace, groups),
-        kinds=[(kind, kind.replace("_", " ").capitalize()) for kind in kinds_in(workspace)],
+        kinds=kinds_in(workspace),
         documents=knowledge_queries.documents_to_choose(workspace, MOST_DOCUMENTS, wanted.document),
-        thresholds=THRESHOLDS,
+        thresholds=[(one, f"{one} % or more") for one in THRESHOLDS],
     )
 
 

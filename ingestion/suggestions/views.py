@@ -149,7 +149,7 @@ def cases_above(request: UserRequest, workspace: Workspace) -> HttpResponse:
         "workspace": workspace,
         "section": "curation",
         "percent": percent,
-        "thresholds": presenters.THRESHOLDS,
+        "thresholds": [(one, f"{one} % and more") for one in presenters.THRESHOLDS],
         "bulk": services.accept_above_preview(workspace=workspace, threshold=percent / 100),
     }
     template = "ingestion/curation/queue_above.html"

@@ -49,6 +49,22 @@ def type_label(value: str) -> str:
 
 
 @register.filter
+def type_choices(types: Iterable[str]) -> list[tuple[str, str]]:
+    """Types with their labels, to choose from."""
+    return [(one, type_label(one)) for one in types]
+
+
+@register.filter
+def counted_type_choices(types: Iterable[tuple[str, int]]) -> list[tuple[str, str]]:
+    """Types with their labels and how many entities are of each.
+
+    >>> counted_type_choices([("person", 3)])
+    [('person', 'Person (3)')]
+    """
+    return [(one, f"{type_label(one)} ({number})") for one, number in types]
+
+
+@register.filter
 def type_hue(value: str) -> str:
     return TYPES.get(value.upper(), UNKNOWN_TYPE)[1]
 

@@ -127,6 +127,9 @@ class AnswerSerializer(serializers.Serializer[Any]):
     )
     sentences = SentenceSerializer(many=True, source="answer.sentences")
     citations = CitationSerializer(many=True)
+    entities = serializers.SerializerMethodField(
+        help_text="Ids of the entities that the cited passages name, for `graph/view/`."
+    )
     nearest = NearestSerializer(many=True, help_text="Given if the outcome is `unsure`.")
     follow_ups = serializers.ListField(
         child=serializers.CharField(), source="answer.follow_ups", help_text="Suggested questions."
@@ -139,6 +142,12 @@ class AnswerSerializer(serializers.Serializer[Any]):
 
     def get_answer(self, asked: Asked) -> str:
         return " ".join(sentence["text"] for sentence in asked.answer.sentences)
+
+    def get_entities(self, asked: Asked) -> list[UUID]:
+        if not asked.citations:
+            return []
+        workspace = asked.answer.workspace
+        return queries.entities_cited(workspace=workspace, citations=asked.citations)
 
     def get_events(self, asked: Asked) -> str:
         return events_address(asked.answer)

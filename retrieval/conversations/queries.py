@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -16,6 +16,9 @@ from kb_project.errors import NotFoundError
 from retrieval.models import Answer, Citation, Conversation, Question
 from workspaces import access
 from workspaces.models import User, Workspace
+
+MOST_ENTITIES: Final = 24
+"""Entities that an answer is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,9 @@ def chunks_by_id(*, workspace: Workspace, ids: list[UUID]) -> dict[UUID, Chunk]:
     return {row.pk: row for row in rows}
 
 
-def entities_cited(*, workspace: Workspace, citations: Sequence[Citation], most: int) -> list[UUID]:
+def entities_cited(
+    *, workspace: Workspace, citations: Sequence[Citation], most: int = MOST_ENTITIES
+) -> list[UUID]:
     """Return the entities that the cited passages name, the most telling first.
 
     Names in the cited sentences count, or else those in the passages around them. Terms are left

@@ -9,6 +9,8 @@ const STEP = 60;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 const TOPIC_HUES = 8;
 const MOST_MERGED = 5;
+// Addresses with this parameter show the picture again that the person left there.
+const AGAIN = ["picture", "last"];
 
 const root = document.getElementById("explorer");
 if (root) canDraw(root.dataset).then((isDrawn) => start(root, isDrawn));
@@ -25,7 +27,9 @@ function start(root, isDrawn) {
     path: new Set(),
     focus: new Set(),
     current: null,
+    gone: [], // of a picture that was left: entities that are no longer there
     total: 0,
+    terms: 0,
     limit: window.innerWidth < 600 ? STEP : 2 * STEP,
     colour: "type",
   };
@@ -92,10 +96,10 @@ function start(root, isDrawn) {
   function take(data, shown) {
     const ids = [...shown];
     const fresh = [];
-    for (const [id, name, type, topic, degree, x, y] of data.nodes) {
+    for (const [id, name, type, topic, degree, x, y, isTerm] of data.nodes) {
       if (!shown.includes(id)) ids.push(id);
       if (state.nodes.has(id)) continue;
-      state.nodes.set(id, { id, name, type, topic, degree, x, y });
+      state.nodes.set(id, { id, name, type, topic, degree, x, y, isTerm });
       fresh.push(id);
     }
     for (const [a, b, weight, evidence] of data.edges) {
@@ -106,12 +110,46 @@ function start(root, isDrawn) {
     return fresh;
   }
 
+  // --- leaving and coming back ----------------------------------------------------------------------
+  const page = new URL(location.href);
+  const isBack = page.searchParams.get(AGAIN[0]) === AGAIN[1];
+  page.searchParams.delete(AGAIN[0]);
+  const here = `graph ${page.pathname}${page.search}`;
+
+  function keep() {
+    if (!state.nodes.size) return;
+    const { total, terms, limit, colour, gone } = state;
+    const kept = { ids: [...state.nodes.keys(), ...gone], focus: [...state.focus] };
+    sessionStorage.setItem(here, JSON.stringify({ ...kept, total, terms, limit, colour }));
+  }
+
+  // Show the picture that was left. Entities merged meanwhile are missing, and come back with an undo.
+  async function restore() {
+    const kept = isBack && JSON.parse(sessionStorage.getItem(here) ?? "null");
+    if (!kept) return load();
+    const data = await more({ entities: kept.ids.slice(0, Number(root.dataset.most)).join(",") });
+    if (!data) return load();
+    take(data, []);
+    const { total, terms, limit, colour } = kept;
+    Object.assign(state, { total, terms, limit, colour, focus: new Set(kept.focus) });
+    state.gone = kept.ids.filter((id) => !state.nodes.has(id));
+    find("#explorer-colour").value = colour;
+    return draw();
+  }
+
+  function comeBack() {
+    const back = new URL(page);
+    back.searchParams.set(...AGAIN);
+    return encodeURIComponent(back.pathname + back.search);
+  }
+
   async function load() {
     const data = await ask(`${root.dataset.view}&limit=${state.limit}`);
     if (!data) return;
     const before = state.nodes.size;
     take(data, []);
     state.total = data.total;
+    state.terms = data.terms;
     state.focus = new Set(data.focus);
     draw();
     if (before) say(`${state.nodes.size - before} more entities are shown.`);
@@ -141,10 +179,20 @@ function start(root, isDrawn) {
     }
     legends();
     mark();
+    count(all);
+  }
+
+  // Terms are counted on their own, as lists of entities leave them out.
+  function count(all) {
     const number = (value) => value.toLocaleString("en");
-    const total = Math.max(state.total, state.nodes.size);
-    find("[data-count]").textContent = `${number(visible().length)} of ${number(total)} entities shown`;
-    find("[data-act=more]").hidden = state.nodes.size >= total || state.limit >= Number(root.dataset.most);
+    const shown = visible();
+    const terms = shown.filter((node) => node.isTerm).length;
+    const entities = all.filter((node) => !node.isTerm).length;
+    const total = Math.max(state.total - state.terms, entities);
+    const more = terms ? `, and ${number(terms)} ${terms === 1 ? "term" : "terms"}` : "";
+    find("[data-count]").textContent = `${number(shown.length - terms)} of ${number(total)} entities shown${more}`;
+    const isWhole = entities >= total && all.length >= state.total;
+    find("[data-act=more]").hidden = isWhole || state.limit >= Number(root.dataset.most);
   }
 
   function mark() {
@@ -307,7 +355,8 @@ function start(root, isDrawn) {
     if (!merge) return;
     const isFit = ids.length >= 2 && ids.length <= MOST_MERGED;
     merge.hidden = !isFit;
-    merge.href = root.dataset.merge.replace(NOBODY, ids[0] ?? NOBODY) + `?${ids.slice(1).map((id) => `with=${id}`).join("&")}`;
+    const others = ids.slice(1).map((id) => `with=${id}&`).join("");
+    merge.href = root.dataset.merge.replace(NOBODY, ids[0] ?? NOBODY) + `?${others}next=${comeBack()}`;
   }
 
   async function path() {
@@ -404,5 +453,6 @@ function start(root, isDrawn) {
     attributeFilter: ["data-bs-theme"],
   });
 
-  load();
+  addEventListener("pagehide", keep);
+  restore();
 }

@@ -30,6 +30,11 @@ def entities(page: Page) -> Any:
     return page.locator("[data-entities] tr")
 
 
+def names(page: Page) -> list[str]:
+    found: list[str] = entities(page).locator("[data-do=open]").all_inner_texts()
+    return found
+
+
 def message(page: Page) -> Any:
     return page.locator("#explorer [data-message]")
 
@@ -81,19 +86,34 @@ def test_an_answer_is_walked_from_its_graph_to_a_source(
 
 def test_two_entities_are_connected_then_merged_and_the_merge_undone(page: Page, product: Product):
     open_graph(page, f"{home(product)}graph/")
-    for name in ("Jamie Flett", "Leena Varghese"):
+    ends = ("Jamie Flett", "Leena Varghese")
+    for name in ends:
         find(page, name)
         press(page, page.locator("#explorer-panel [data-do=select]"), "Space")
     reach(page, page.get_by_role("button", name="Find path"), "Shift+Tab")
     page.keyboard.press("Enter")
     expect(message(page)).to_contain_text(re.compile("Shortest path: Jamie Flett → "))
 
-    press(page, page.get_by_role("link", name="Merge…"))
+    reach(page, entities(page).nth(3).locator("[data-do=expand]"))
+    page.keyboard.press("Enter")
+    expect(message(page)).to_contain_text("neighbours of", timeout=PATIENCE)
+    before = names(page)
+    assert set(ends) <= set(before)
+
+    reach(page, page.get_by_role("link", name="Merge…"), "Shift+Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/merge/"))
     expect(page.get_by_role("heading", name="What this does")).to_be_visible(timeout=PATIENCE)
     press(page, page.get_by_role("button", name="Merge 2 into one"))
+    page.wait_for_url(re.compile("/graph/"), timeout=PATIENCE)
     expect(toast(page)).to_contain_text("Merged", timeout=PATIENCE)
-    press(page, toast(page).get_by_role("button", name="Undo"))
+    expect(entities(page)).to_have_count(len(before) - 1, timeout=PATIENCE)
+    assert len({*before} - {*names(page)} & {*ends}) == 1
+
+    page.keyboard.press("u")
     expect(toast(page)).to_contain_text("Undid", timeout=PATIENCE)
+    expect(entities(page)).to_have_count(len(before), timeout=PATIENCE)
+    assert sorted(names(page)) == sorted(before)
 
 
 def test_a_legend_hides_a_type_and_says_so(page: Page, product: Product):

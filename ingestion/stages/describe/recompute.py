@@ -33,11 +33,14 @@ STATEMENTS: Final[tuple[LiteralString, ...]] = (
 UNIT: Final = "\x1f"
 
 
-def recompute_rows(workspace_id: uuid.UUID) -> None:
-    """Bring the rows up to date. Call inside a transaction of the workspace."""
+def recompute_rows(workspace_id: uuid.UUID, resolution: NameResolution | None = None) -> None:
+    """Bring the rows up to date. Call inside a transaction of the workspace.
+
+    ``resolution`` spares loading how names resolve, to a caller that holds the names' lock.
+    """
     scope = {"workspace": workspace_id}
     locks.join(workspace_id)
-    resolution = decisions.load_resolution(workspace_id)
+    resolution = resolution or decisions.load_resolution(workspace_id)
     entities = edits_by_entity(decisions.entity_edits(workspace_id), resolution)
     links = edits_by_relationship(decisions.relationship_edits(workspace_id), resolution)
     _create(workspace_id, entities, links)
@@ -56,7 +59,7 @@ def _create(
     scope = {"workspace": workspace_id}
     refs = made_refs(entities, links)
     ids = [entity_id(workspace_id, *ref) for ref in refs]
-    unmade = Entity.objects.in_workspace(workspace_id).filter(is_made=True).exclude(pk__in=ids)
+    unmade = Entity.objects.in_workspace(workspace_id).filter(is_made=True).exclude(pk__among=ids)
     unmade.update(is_made=False, is_changed=True)
     if refs:
         edits = [entities.get(ref, EntityEdits()) for ref in refs]
@@ -71,7 +74,7 @@ def _create(
     made = sorted(link for link, edits in links.items() if edits.is_made)
     link_ids = [link_id(workspace_id, *link) for link in made]
     relationships = Relationship.objects.in_workspace(workspace_id).filter(is_made=True)
-    relationships.exclude(pk__in=link_ids).update(is_made=False, is_changed=True)
+    relationships.exclude(pk__among=link_ids).update(is_made=False, is_changed=True)
     if made:
         ends = {
             "sources": [entity_id(workspace_id, *source) for source, _ in made],

@@ -12,7 +12,6 @@ from typing import Final, LiteralString
 from ingestion.extractors import Extraction
 from ingestion.extractors.extraction import MEANT
 from ingestion.models import (
-    Alias,
     Claim,
     Document,
     Evidence,
@@ -106,8 +105,7 @@ def resolve_names_again(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
         # Each with the version read.
         values = {"workspace": workspace_id, "keys": wanted}
         versions: dict[uuid.UUID, uuid.UUID] = dict(run_sql(sql.DOCUMENTS_NAMING, values))
-        aliases = Alias.objects.in_workspace(workspace_id)
-        aliases.filter(entity__key__in=wanted, entity__workspace=workspace_id).delete()
+        run_sql(sql.FORGET_ALIASES, values)
         resolve_documents(workspace_id, versions)
 
 

@@ -49,6 +49,11 @@ SELECT %(workspace)s, t.id, t.key, t.sense, t.name, t.type, '', '[]', 0, 0, 0, 0
 ON CONFLICT (workspace_id, key, sense) DO UPDATE SET is_changed = true
 """
 
+FORGET_ALIASES: Final[LiteralString] = """
+DELETE FROM ingestion_alias AS a USING ingestion_entity AS e
+ WHERE a.workspace_id = %(workspace)s AND e.workspace_id = %(workspace)s AND e.id = a.entity_id
+   AND e.key = ANY(%(keys)s::text[])
+"""
 ADD_ALIASES: Final[LiteralString] = """
 INSERT INTO ingestion_alias (workspace_id, id, entity_id, key, name)
 SELECT %(workspace)s, gen_random_uuid(), t.entity, t.key, t.name

@@ -48,7 +48,6 @@ KINDS: Final = {
     greeting.WRITTEN_BY: ("About this workspace", "Nothing was searched."),
 }
 MOST_NEAREST: Final = 3
-MOST_ON_THE_GRAPH: Final = 24
 LIST_MARKS: Final = frozenset("-*+•")
 EMPTY_SCOPE: Final = "scope_empty"
 PASSING: Final = frozenset(
@@ -191,9 +190,7 @@ def _graph_url(workspace: Workspace, asked: Asked) -> str:
     """Return the page that shows what the cited passages name; '' if they name nothing."""
     if not asked.answer.is_finished or not asked.citations:
         return ""
-    ids = queries.entities_cited(
-        workspace=workspace, citations=asked.citations, most=MOST_ON_THE_GRAPH
-    )
+    ids = queries.entities_cited(workspace=workspace, citations=asked.citations)
     page = reverse("ingestion:explorer", args=[workspace.slug])
     return f"{page}?entities={','.join(map(str, ids))}" if ids else ""
 

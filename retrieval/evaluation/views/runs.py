@@ -34,6 +34,12 @@ SHOW: Final = {
     "missed": lambda line: line.value is not None and line.value < 1,
     "failed": lambda line: bool(line.result.problem),
 }
+SHOW_CHOICES: Final = (
+    ("missed", "Not perfect"),
+    ("worse", "Worse than before"),
+    ("better", "Better than before"),
+    ("failed", "Failed"),
+)
 
 
 @workspace_page(Capability.EDIT, "POST", at_source=False)
@@ -75,6 +81,7 @@ def run_detail(request: UserRequest, workspace: Workspace, run_id: UUID) -> Http
         "lines": [presenters.shown_line(line) for line in page],
         "page": page,
         "show": show,
+        "shows": SHOW_CHOICES,
         "mode": mode,
         "modes": [(name, presenters.mode_label(name)) for name in run.modes],
         "failed": sum(bool(line.result.problem) for line in comparison.lines),

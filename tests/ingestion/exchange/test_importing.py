@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.curation import entities, undoing
+from ingestion.curation import entities, relationships, undoing
 from ingestion.exchange.plans import Choices, Conflicts
 from ingestion.history.queries import event_views
 from ingestion.history.recording import ChangeContext
@@ -219,3 +219,32 @@ def test_two_entities_with_one_alias_share_nothing_but_the_first_has_it():
 
     assert plan.aliases_left == 2
     assert len(contents(cast.workspace)[0]) == 3
+
+
+def test_facts_imported_alone_are_undone_too():
+    cast = rows.make_cast()
+    imported(cast, ENTITIES)
+    before = contents(cast.workspace)
+
+    event, _ = imported(cast, FACTS)
+    assert contents(cast.workspace) != before
+    undo(cast, event)
+
+    assert contents(cast.workspace) == before
+
+
+def test_a_deleted_fact_that_an_import_brings_back_is_gone_again_after_its_undo():
+    cast = papers.make_cast()
+    change = ChangeContext(cast.workspace, cast.alice)
+    with access.in_workspace(cast.workspace.pk):
+        link = Relationship.objects.in_workspace(cast.workspace).get(
+            source__key=papers.ACME, target__key="ada lind"
+        )
+    relationships.relationship_delete(change=change, relationship=link)
+    deleted = contents(cast.workspace)
+
+    event, _ = imported(cast, "source,target,predicate\nAcme Instruments,Ada Lind,employs\n")
+    assert len(contents(cast.workspace)[1]) == len(deleted[1]) + 1
+    undo(cast, event)
+
+    assert contents(cast.workspace) == deleted

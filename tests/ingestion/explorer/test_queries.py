@@ -10,6 +10,7 @@ import pytest
 
 from ingestion.explorer import queries
 from ingestion.explorer.queries import Edge, Picture, Scope, drawn
+from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Entity, Relationship
 from kb_project.errors import NotFoundError
 from tests import rows
@@ -163,6 +164,24 @@ def test_a_document_and_a_topic_open_on_their_own_entities(net: Net):
     assert (sorted(names(of_document)), of_document.total) == (["Ada Lind", "Bo Strand"], 2)
     assert (names(of_topic), of_topic.total) == (["Ada Lind"], 1)
     assert of_topic.nodes[0].topic == report.community_id
+
+
+def test_entities_are_counted_as_their_list_counts_them_and_terms_apart(net: Net):
+    named = net.entities(70)
+    terms = net.entities(20, "term")
+    net.link([(named[0], one) for one in (*named[1:], *terms)])
+    net.degree(named[0], 89)
+    with access.in_workspace(net.workspace.pk):
+        rows_of = Entity.objects.in_workspace(net.workspace)
+        rows_of.filter(pk__in=[one.pk for one in terms]).update(type="concept", chunk_count=2)
+        listed = knowledge_queries.entities(workspace=net.workspace).count()
+
+    whole, around = net.open(), net.open(kind="entity", id=named[0].pk)
+
+    assert (whole.total, whole.terms) == (listed, 0) == (70, 0)
+    assert not any(node.is_term for node in whole.nodes)
+    assert (around.total - around.terms, around.terms) == (listed, len(terms))
+    assert {node.id for node in around.nodes if node.is_term} == {one.pk for one in terms}
 
 
 # --- growing --------------------------------------------------------------------------------------

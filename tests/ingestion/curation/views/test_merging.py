@@ -195,3 +195,28 @@ def test_a_reader_may_not_and_a_stranger_finds_nothing(cast, page):
     assert refused.status_code == 403
     assert "Ask Alice." in words(refused)
     assert send(cast.charlie, cast, page, ada.pk).status_code == 404
+
+
+def test_a_merge_returns_to_where_it_began(cast):
+    ada, miss = pair(cast)
+    picture = f"{address('explorer', cast)}?picture=last"
+
+    page = page_of(cast.alice, "entities_merge", cast, ada.pk, **{"with": [miss.pk]}, next=picture)
+    done = merge(cast, cast.alice, next=picture)
+
+    assert page.count(f'name="next" value="{picture}"') == 3
+    assert f'<a class="btn btn-ghost" href="{picture}">Cancel</a>' in " ".join(page.split())
+    assert (done.status_code, done["Location"]) == (302, picture)
+
+
+@pytest.mark.parametrize(
+    "elsewhere", ["https://elsewhere.example/", "//elsewhere.example/", "nowhere"]
+)
+def test_a_merge_never_leads_to_another_site(cast, elsewhere: str):
+    ada, miss = pair(cast)
+
+    page = page_of(cast.alice, "entities_merge", cast, ada.pk, **{"with": miss.pk}, next=elsewhere)
+    done = merge(cast, cast.alice, next=elsewhere)
+
+    assert elsewhere not in page
+    assert done["Location"] == address("entity_detail", cast, ada.pk)
