@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, LiteralString
 from uuid import UUID
@@ -46,6 +46,8 @@ NO_CHANGES: Final = Changes()
 class WatchedTopic:
     """A watch with what changed since the member last opened the topic.
 
+    ``state`` is empty in a list of all watched topics, where nothing changed.
+
     ``topic`` is where most of its entities are, if the watched topic is gone; None if no topic
     holds any of them. ``is_elsewhere`` says that the member's access to collections changed since:
     what was seen cannot be compared then, and counts as unchanged.
@@ -57,6 +59,7 @@ class WatchedTopic:
     state: State = NOTHING
     changes: Changes = NO_CHANGES
     is_elsewhere: bool = False
+    signature: str = ""
 
     @property
     def has_moved(self) -> bool:
@@ -78,16 +81,41 @@ def at_home(workspace: Workspace) -> AbstractContextManager[None]:
 
 def watched(workspace: Workspace, rows: Sequence[TopicWatch] | None = None) -> list[WatchedTopic]:
     """The member's watched topics, most changes first; only those of ``rows``, if given."""
+    same: list[WatchedTopic] = []
     if rows is None:
-        with at_home(workspace):
-            rows = list(watch_rows(workspace))
+        same, rows = _unchanged(workspace)
+    return sorted(
+        [*same, *_changed(workspace, rows)],
+        key=lambda one: (-one.changes.count, one.title, one.watch.pk),
+    )
+
+
+def _unchanged(workspace: Workspace) -> tuple[list[WatchedTopic], list[TopicWatch]]:
+    """Return the member's watched topics in which nothing changed, and the other watches."""
+    with at_home(workspace):
+        rows = list(watch_rows(workspace).defer("seen", "latest", "names"))
+    if not rows:
+        return [], []
+    now = signatures_of(workspace, [row.topic for row in rows])
+    same = [
+        row for row in rows if row.place == workspace.pk and row.signature == now.get(row.topic)
+    ]
+    titles = titles_of(workspace, [row.topic for row in same])
+    with at_home(workspace):
+        others = list(watch_rows(workspace).exclude(pk__in=[row.pk for row in same]))
+    return [WatchedTopic(row, row.topic, titles.get(row.topic, "")) for row in same], others
+
+
+def _changed(workspace: Workspace, rows: Sequence[TopicWatch]) -> list[WatchedTopic]:
     if not rows:
         return []
     topics = located(workspace, rows)
     there = [topic for topic in topics.values() if topic]
+    # Before the states: a change in between is found, not missed.
+    signatures = signatures_of(workspace, there)
     states, titles = states_of(workspace, there), titles_of(workspace, there)
-    found = [_compared(workspace, row, topics[row.pk], states, titles) for row in rows]
-    return sorted(found, key=lambda one: (-one.changes.count, one.title, one.watch.pk))
+    found = (_compared(workspace, row, topics[row.pk], states, titles) for row in rows)
+    return [replace(one, signature=signatures.get(one.topic, "")) for one in found]
 
 
 def _compared(
@@ -170,6 +198,13 @@ def _grouped(statement: LiteralString, values: dict[str, object]) -> defaultdict
     for topic, one in run_sql(statement, values):
         found[topic].add(one)
     return found
+
+
+def signatures_of(workspace: Workspace, topics: Sequence[UUID]) -> dict[UUID | None, str]:
+    """A digest of the state of each topic that exists, made by the database."""
+    with bulk_plans():
+        values = {"workspace": workspace.pk, "topics": list(topics)}
+        return dict(run_sql(sql.SIGNATURES, values))
 
 
 def titles_of(workspace: Workspace, topics: Iterable[UUID]) -> dict[UUID, str]:

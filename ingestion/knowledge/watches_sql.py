@@ -38,6 +38,29 @@ JOIN ingestion_claim AS claim
   ON claim.workspace_id = %(workspace)s AND claim.subject_id = member.entity_id
 """
 
+_ENTITIES: Final = "WITH entity (topic, id) AS ("
+_VERSIONS: Final = "), version (topic, id) AS ("
+_FACTS: Final = "), fact (topic, id) AS ("
+_DIGESTS: Final[LiteralString] = """), part AS (
+    SELECT topic, 'e' || count(*) || ' ' || bit_xor(hashtextextended(id::text, 0)) AS state
+    FROM entity GROUP BY topic
+    UNION ALL
+    SELECT topic, 'v' || count(*) || ' ' || bit_xor(hashtextextended(id::text, 0))
+    FROM version GROUP BY topic
+    UNION ALL
+    SELECT topic, 'f' || count(*) || ' ' || bit_xor(hashtextextended(id::text, 0))
+    FROM fact GROUP BY topic
+    UNION ALL
+    SELECT community_id, 'r' || md5(title) || md5(summary) FROM ingestion_communityreport
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
+)
+SELECT topic, md5(string_agg(state, ' ' ORDER BY state)) FROM part GROUP BY topic
+"""
+# A digest of each topic's state: compared without reading the ids.
+SIGNATURES: Final[LiteralString] = (
+    _ENTITIES + MEMBERS + _VERSIONS + VERSIONS + _FACTS + FACTS + _DIGESTS
+)
+
 # An entity's name as it is in any edition of a workspace, where its id differs.
 NAMES: Final[LiteralString] = """
 SELECT md5(entity.key || chr(31) || entity.sense)

@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ('seen_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('latest', models.JSONField(default=dict)),
                 ('visited_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('signature', models.CharField(blank=True, default='', max_length=32)),
                 ('moved_at', models.DateTimeField(blank=True, null=True)),
                 ('mails', models.BooleanField(default=True)),
                 ('mailed', models.CharField(blank=True, default='', max_length=32)),

@@ -177,7 +177,8 @@ class TopicWatch(TenantModel):
     ``latest`` is the topic's state at ``visited_at``, when the member last opened it, ``seen`` the
     state at the end of the visit before (``ingestion.knowledge.topic_changes.State``). ``names``
     are digests of its entities' names, which are the same in every edition. None of these holds
-    text. ``mailed`` is the digest of the state that the last e-mail was about, and ``mailed_at``
+    text. ``signature`` is the database's digest of ``latest``: while it is the same, nothing has
+    changed. ``mailed`` is the digest of the state that the last e-mail was about, and ``mailed_at``
     its time.
     """
 
@@ -189,6 +190,7 @@ class TopicWatch(TenantModel):
     seen_at = models.DateTimeField(default=timezone.now)
     latest = models.JSONField(default=dict)
     visited_at = models.DateTimeField(default=timezone.now)
+    signature = models.CharField(max_length=32, default="", blank=True)
     moved_at = models.DateTimeField(null=True, blank=True)
     mails = models.BooleanField(default=True)
     mailed = models.CharField(max_length=32, default="", blank=True)

@@ -43,6 +43,8 @@ def topic_watch(
 
 
 def _begin(workspace: Workspace, topic: UUID, *, mails: bool | None) -> WatchedTopic:
+    # Before the state: a change in between is found, not missed.
+    signature = watches.signatures_of(workspace, [topic]).get(topic, "")
     state = watches.states_of(workspace, [topic])[topic]
     names, titles = watches.names_of(workspace, topic), watches.titles_of(workspace, [topic])
     seen = state.as_json()
@@ -66,6 +68,7 @@ def _begin(workspace: Workspace, topic: UUID, *, mails: bool | None) -> WatchedT
             names=names,
             seen=seen,
             latest=seen,
+            signature=signature,
             mails=mails,
         )
     logger.info("topic watched workspace=%s topic=%s", workspace.pk, topic)
@@ -135,6 +138,7 @@ def topic_visit(
     if watched.has_moved and not watched.is_elsewhere:
         seen["moved_at"] = now
     names = watches.names_of(workspace, watched.topic)
+    seen["signature"] = watched.signature
     with watches.at_home(workspace):
         # Two watched topics that became one are one watch.
         same = watches.watch_rows(workspace).filter(topic=watched.topic)
