@@ -154,9 +154,9 @@ NOT_ONE: Final = frozenset(
 UNSURE: Final = (
     r"\b(?:about|around|approximately|some|nearly|almost|over|more than|less than|fewer than|at"
     r" least|at most|up to|roughly|circa|ca\.|c\.|estimated|reportedly|allegedly|perhaps|probably"
-    r"|possibly|maybe|(?-i:may)|might|could|would|should|planned|expected|scheduled|proposed|according to"
-    r"|claims?|claimed|not|never|if|unless|disputed|supposedly|traditionally|legend|believed"
-    r"|thought to|said to|said that|either)\b|n['’]t\b|~|≈"
+    r"|possibly|maybe|(?-i:may)|might|could|would|should|planned|expected|scheduled|proposed"
+    r"|according to|claims?|claimed|not|never|if|unless|disputed|supposedly|traditionally|legend"
+    r"|believed|thought to|said to|said that|either)\b|n['’]t\b|~|≈"
 )
 PRONOUN: Final = regex.compile(r"[\W_]{0,3}(It|He|She)\s")
 NO_NOUN: Final = (
