@@ -100,7 +100,10 @@ def _together(workspace_id: uuid.UUID, said: Sequence[Said]) -> set[frozenset[st
 
 def _claims(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID]) -> Iterator[Found]:
     rows = run_sql(sql.CLAIMS, {"workspace": workspace_id, "entities": list(entities)})
-    return claims_in_conflict(ClaimRow(*(*row[:7], row[7:])) for row in rows)
+    return claims_in_conflict(
+        ClaimRow(subject, type_, object_, said, status, since, until, (chunk, document, start, end))
+        for subject, type_, object_, said, status, since, until, chunk, document, start, end in rows
+    )
 
 
 def _notes(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID]) -> Iterator[Found]:

@@ -62,9 +62,14 @@ class Assertion:
         )
         if not is_qualified_alike or self.type != other.type:
             return False
-        if self.about in LIVES and self.value.years_from(other.value) > lexicon.LIFETIME:
-            return False
-        return self.is_once or self.value.is_close_day(other.value)
+        return not self.is_of_another(other) and (
+            self.is_once or self.value.is_close_day(other.value)
+        )
+
+    def is_of_another(self, other: Assertion) -> bool:
+        """Return whether the two give dates of two people's lives."""
+        is_of_lives = self.about == other.about and self.about in LIVES
+        return is_of_lives and self.value.years_from(other.value) > lexicon.LIFETIME
 
 
 _WEEKDAY: Final = r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day,?\s+)?"

@@ -43,7 +43,7 @@ HAVE: Final = (
     "|covers|covered|weighs|weighed|measures|measured|costs?|stores|consists of|consisted of"
     "|operates|owns|serves|houses|requires|needs"
 )
-STEMS: Final = {
+STEMS: Final[dict[str, str]] = {
     word: stem
     for stem, words in {
         "have": "has had have contains contained comprises comprised",
@@ -57,7 +57,7 @@ STEMS: Final = {
     }.items()
     for word in words.split()
 }
-TENSES: Final = dict.fromkeys(
+TENSES: Final[dict[str, str]] = dict.fromkeys(
     "had was were contained comprised employed seated covered weighed measured".split(), "past"
 )
 ADVERBS: Final = (
@@ -65,7 +65,7 @@ ADVERBS: Final = (
     "|publicly|actually|eventually|itself|legally|reportedly"
 )
 DIMENSIONS: Final = "tall|long|wide|high|deep|thick|old|heavy|diameter|length|height|width|depth"
-MEASURED: Final = {
+MEASURED: Final[dict[str, str]] = {
     "tall": "height",
     "high": "height",
     "long": "length",

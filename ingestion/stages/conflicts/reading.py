@@ -11,7 +11,7 @@ from typing import Final
 
 from ingestion.stages.conflicts.assertions import Assertion, Name, assertions, continued
 from kb_project.text.regions import Region
-from kb_project.text.statements import quotable
+from kb_project.text.statements import PROSE, statements
 from kb_project.text.values import NAME
 
 MOST_SIDES: Final = 12
@@ -61,8 +61,11 @@ def statements_of(passage: Passage, wanted: Collection[uuid.UUID]) -> Iterator[S
     """Yield what a passage asserts of the wanted entities."""
     subject: tuple[uuid.UUID, Name] | None = None
     names = sorted(passage.names, key=lambda one: (one[1].start, -one[1].end))
-    for one in quotable(passage.text, passage.regions):
+    for one in statements(passage.text, passage.regions):
         sentence = passage.text[one.start : one.end].replace("\n", " ")
+        # Not what furniture interrupts.
+        if one.kind not in PROSE or one.said != " ".join(sentence.split()):
+            continue
         inside = [
             (entity, Name(name.start - one.start, name.end - one.start, name.key, name.type))
             for entity, name in names
@@ -102,8 +105,10 @@ def disputes(said: Iterable[Said], together: Collection[frozenset[str]] = ()) ->
     compared = [(members, _Compared.of(members, together)) for _, members in sorted(groups.items())]
     clashes: defaultdict[_Documents, int] = defaultdict(int)
     accords: set[_Documents] = set()
+    strangers: set[_Documents] = set()
     for _, found in compared:
         accords |= found.accords
+        strangers |= found.strangers
         for documents in {_documents(*pair) for pair in found.clashes}:
             clashes[documents] += 1
     result = []
@@ -111,7 +116,8 @@ def disputes(said: Iterable[Said], together: Collection[frozenset[str]] = ()) ->
         kept = [
             pair
             for pair in found.clashes
-            if (of := _documents(*pair)) in accords or clashes[of] <= MOST_DISPUTED
+            if (of := _documents(*pair)) not in strangers
+            and (of in accords or clashes[of] <= MOST_DISPUTED)
         ]
         if kept:
             first = members[0]
@@ -130,10 +136,12 @@ def _documents(one: Said, other: Said) -> _Documents:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Pairs of statements about one attribute that disagree, and documents that agree on it."""
+    """Pairs of statements about one attribute that disagree, documents that agree on it, and
+    documents that speak of two people of one name."""
 
     clashes: tuple[tuple[Said, Said], ...]
     accords: frozenset[_Documents]
+    strangers: frozenset[_Documents]
 
     @classmethod
     def of(cls, members: Sequence[Said], together: Collection[frozenset[str]]) -> _Compared:
@@ -145,6 +153,11 @@ class _Compared:
                 for one, other in pairs
                 if one.document_id != other.document_id
                 and one.assertion.value.agrees(other.assertion.value)
+            ),
+            frozenset(
+                _documents(one, other)
+                for one, other in pairs
+                if one.assertion.is_of_another(other.assertion)
             ),
         )
 

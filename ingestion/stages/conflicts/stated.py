@@ -91,7 +91,7 @@ def claims_in_conflict(rows: Iterable[ClaimRow]) -> Iterator[Found]:
     for (subject, type_, object_), claims in groups.items():
         disputed = [one for one in claims if any(one.contradicts(other) for other in claims)]
         sides = tuple(
-            Side(one.place, Claim.Status(one.status).label, Value(WORDS, (one.status,)).key)
+            Side(one.place, str(Claim.Status(one.status).label), Value(WORDS, (one.status,)).key)
             for one in disputed
         )
         about = about_of(ConflictKind.CLAIM, type_, object_)
