@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from ingestion.knowledge import insights_sql
 from ingestion.knowledge.queries import UNTELLING
@@ -170,7 +170,7 @@ def alone_count(*, workspace: Workspace) -> int:
     return int(lone_documents(workspace).count())
 
 
-def lone_documents(workspace: Workspace) -> Any:
+def lone_documents(workspace: Workspace) -> QuerySet[LoneDocument]:
     """Searched and wholly processed documents that share no entity with any other."""
     rows = LoneDocument.objects.in_workspace(workspace)
     return rows.filter(

@@ -29,7 +29,7 @@ from workspaces import access
 METHOD: Final = 1
 """To be raised with every change of what is computed, so that the next refresh computes it."""
 CENTRAL_SHOWN: Final = 5
-DOCUMENTED_SHOWN: Final = 6
+DOCUMENTED_SHOWN: Final = 4
 """People kept for each topic, and as many of everything else."""
 LEAST: Final = 2
 """Facts or passages below which nothing stands out."""

@@ -12,7 +12,16 @@ from django.test.utils import CaptureQueriesContext
 from ingestion.documents import lifecycle, metadata
 from ingestion.editions import copying, services as editions
 from ingestion.history.recording import ChangeContext
-from ingestion.models import Chunk, Collection, Document, Entity
+from ingestion.models import (
+    Chunk,
+    Collection,
+    Document,
+    Entity,
+    LoneDocument,
+    TopicBridge,
+    TopicStanding,
+)
+from ingestion.stages import structure
 from kb_project.errors import UnavailableError
 from tests import rows
 from tests.ingestion import state
@@ -36,6 +45,20 @@ def names(workspace: Workspace) -> set[str]:
         return set(Entity.objects.in_workspace(workspace).values_list("name", flat=True))
 
 
+def what_stands_out(workspace: Workspace) -> set[tuple[Any, ...]]:
+    structure.renew(workspace.pk)
+    with access.in_workspace(workspace.pk):
+        standings = TopicStanding.objects.in_workspace(workspace)
+        bridges = TopicBridge.objects.in_workspace(workspace)
+        alone = LoneDocument.objects.in_workspace(workspace)
+        figures = ("kind", "entity__name", "place", "facts", "passages", "documents")
+        return {
+            *standings.values_list(*figures),
+            *bridges.values_list("entity__name", "facts", "of_facts"),
+            *alone.values_list("document__title", "names"),
+        }
+
+
 def test_an_edition_is_as_if_the_hidden_had_never_been_added(team: Team):
     team.restrict(team.court)
     team.sync()
@@ -45,6 +68,7 @@ def test_an_edition_is_as_if_the_hidden_had_never_been_added(team: Team):
     assert edition.pk != team.workspace.pk
     assert state.graph(edition) == state.graph(fresh)
     assert state.numbers(edition) == state.numbers(fresh)
+    assert what_stands_out(edition) == what_stands_out(fresh) != what_stands_out(team.workspace)
     assert "Dora Quist" in names(team.workspace)
     assert "Dora Quist" not in names(edition)
 

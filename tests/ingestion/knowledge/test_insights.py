@@ -115,7 +115,7 @@ def test_the_page_of_an_entity_says_what_it_joins_and_where_it_is_central(
     answer = client(cast.bob).get(api_address(cast.workspace, f"entities/{ada.pk}/")).json()
 
     assert "The most central entity of The light ." in page
-    assert "Joins The light and The oil : part of all 3 facts between them." in page
+    assert "Part of all 3 facts that join The light and The oil" in page
     assert answer["central_in"] == str(made.light.community_id)
     assert [one["other"]["title"] for one in answer["bridges"]] == ["The oil"]
 
@@ -126,7 +126,7 @@ def test_the_page_of_an_entity_that_joins_nothing_says_nothing_of_it(
     page = words_of(page_of(cast.bob, "entity_detail", cast, made.entities["Oil Works"].pk))
 
     assert "Among the most central of The oil ." in page
-    assert "Joins" not in page
+    assert "that join" not in page
 
 
 # --- documents ------------------------------------------------------------------------------------
