@@ -229,9 +229,11 @@ class CitedSources:
 
     def disputes(self, sentence: Mapping[str, Any]) -> tuple[Dispute, ...]:
         """Return what other sources say about what the sentence says, one line a value."""
-        spans = self._spans(sentence)
-        cited = {(number, *span) for number, span in spans.items()}
-        own = [side for span in cited for side in self._sides_at(*span)]
+        own: dict[UUID, SideSpan] = {}
+        for number, span in self._spans(sentence).items():
+            for side in self._sides_at(number, *span):
+                # Other sides of a conflict are cited after the sentence's own.
+                own.setdefault(side.conflict_id, side)
         found = {
             (one.conflict_id, one.key): Dispute(
                 reverse("ingestion:conflict_detail", args=[self.workspace.slug, one.conflict_id]),
@@ -239,7 +241,7 @@ class CitedSources:
                 one.value,
                 is_decided=not one.is_open,
             )
-            for side in own
+            for side in own.values()
             for one in others(side, self.sides)
         }
         return tuple(found.values())

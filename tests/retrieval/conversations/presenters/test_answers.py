@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
-from ingestion.models import Chunk, Document
+from ingestion.knowledge.conflicts import SideSpan
+from ingestion.models import Chunk, Document, DocumentVersion
 from retrieval.answering import events
 from retrieval.conversations import asking
 from retrieval.conversations.presenters.answers import (
@@ -66,6 +68,25 @@ def test_several_spans_of_one_passage_are_one_chip():
 
     assert [chip.number for chip in one.sentences[0].chips] == [1, 2]
     assert one.sentences[0].chips[0].url.endswith("?start=11&end=15&version=1")
+
+
+def test_a_sentence_that_cites_both_sides_is_only_contradicted_by_the_other():
+    version, conflict = DocumentVersion(number=1), uuid4()
+    chunks = [Chunk(id=uuid4(), version=version) for _ in range(2)]
+    rows = {
+        number: Citation(number=number, chunk_id=chunk.pk, version_number=1, start=10, end=20)
+        for number, chunk in enumerate(chunks, start=1)
+    }
+    sides = [
+        SideSpan(
+            conflict, "open", "", "values", "when", chunk.pk, uuid4(), 10, 20, day, day, f"On {day}"
+        )
+        for chunk, day in zip(chunks, ("21", "28"), strict=True)
+    ]
+    sources = CitedSources(WORKSPACE, rows, {one.pk: one for one in chunks}, sides)
+    sentences = (said("A.", (1, 10, 20), (2, 10, 20)), said("B.", (2, 10, 20), (1, 10, 20)))
+
+    assert [[one.value for one in sources.disputes(each)] for each in sentences] == [["28"], ["21"]]
 
 
 def test_a_number_that_no_citation_has_is_no_chip():
