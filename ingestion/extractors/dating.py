@@ -59,7 +59,7 @@ _INNER_VERB: Final = regex.compile(
     r"\b(?:\p{Ll}{2,}ed|\p{Ll}{3,}ing|built|made|held|written|won)\b"
 )
 _AROUND_EVENT: Final = regex.compile(
-    r"\b(?:prior|before|after|following|until)\b", regex.IGNORECASE
+    r"\b(?:prior|before|after|following|until)\b|^(?:located|situated)\b", regex.IGNORECASE
 )
 
 

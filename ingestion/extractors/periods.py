@@ -119,7 +119,7 @@ _ENGLISH: Final[Sequence[tuple[str, regex.Pattern[str]]]] = (
         "decade",
         _compiled(
             r"\b(?P<word>in|during|throughout|since|until)\s+the\s+"
-            r"(?:(?:early|mid|late)[ -])?(?P<a_decade>1\d\d0|20\d0)['’]?s\b"
+            r"(?:(?:early|mid|late)[ -])?(?P<a_decade>1\d\d0|20\d0)['’]?s\b(?!\s+(?:and|or)\b)"
         ),
     ),
     (
@@ -348,7 +348,12 @@ _CHINESE: Final[Sequence[tuple[str, regex.Pattern[str]]]] = (
     ),
     ("since", _compiled(rf"自从?{_han('a')}(?:起|以来|开始|之后|后)?")),
     ("since", _compiled(rf"从?{_han('a')}(?:起|以来|开始)")),
-    ("until", _compiled(rf"(?:直到|直至|(?<!截)至|到){_han('a')}(?!.{0, 8}才)(?:为止|止)?")),
+    (
+        "until",
+        _compiled(
+            rf"(?:直到|直至|(?<=\p{{Han}})(?<!截)[至到]){_han('a')}(?!.{{0,8}}才)(?:为止|止)?"
+        ),
+    ),
     ("none", _compiled(rf"{_han('a')}(?:以?前|之前|以?后|之后|左右|前后|版|年度)")),
     ("none", _compiled(rf"(?:约|大约|大概|将近|近){_han('a')}")),
     ("point", _compiled(rf"(?:截至|截止到?|在|于)?{_HAN_FREE}{_han('a')}")),

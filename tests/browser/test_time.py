@@ -52,7 +52,9 @@ def test_the_graph_is_filtered_to_a_date(page: Page, product: Product):
     find(page, CHAIR)
     expect(page.locator("#explorer-panel .fact__period")).to_have_count(0)
 
-    press(page, page.get_by_role("link", name="Any time"))
+    reach(page, page.get_by_role("link", name="Any time"), "Shift+Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/graph/(?!.*as_of)"), timeout=PATIENCE)
     expect(entities(page).first).to_be_visible(timeout=PATIENCE)
     find(page, CHAIR)
     expect(page.locator("#explorer-panel .fact__period")).to_contain_text("2014 to 2022")

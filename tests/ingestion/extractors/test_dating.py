@@ -54,6 +54,7 @@ def period(text: str, predicate: str, source: str, target: str, kind: str = STAT
         ("Ada founded Acme and died in 1990.", "founded", ("Ada", "Acme"), ""),
         ("In 1990, Ada, a painter, joined Acme.", "joined", ("Ada", "Acme"), "1990.."),
         ("Ada became head of Acme in 1990.", "became head of", ("Ada", "Acme"), "1990.."),
+        ("Ada moved to Acme, located in Beta, in 1990.", "located in", ("Acme", "Beta"), ""),
         ("Ada was head of Acme in 1990.", "was head of", ("Ada", "Acme"), "1990..1990"),
         ("Ada, head of Acme from 1990 to 1995, died.", "head of", ("Ada", "Acme"), "1990..1995"),
         ("Ada, director of Acme, died in 1995.", "director of", ("Ada", "Acme"), ""),
