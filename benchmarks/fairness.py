@@ -6,7 +6,7 @@ Starts the whole product in a temporary folder, as ``make run`` does, with two w
 the idle times: one small file of Bo's until it is ready, one question of his until it is answered.
 Then Ada adds so many small files, and while they are processed Bo adds one after another; then Ada
 asks so many questions at once in the demo workspace, and Bo asks there meanwhile. What counts are
-the ratios to the idle times of the same run.
+the ratios to the idle times of the same run: of files to their median, of a question to its own.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ FILES_TIMES: Final = 5.0
 ANSWER_TIMES: Final = 3.0
 IDLE_READINGS: Final = 5
 READINGS: Final = 12
+ROUNDS: Final = 3
+"""How often each question is asked, idle and during the burst."""
 SECONDS_OF_REFRESH: Final = 5.0
 """Between two of Bo's files: the refresh after one is over when the next one comes."""
 LONGEST_WAIT: Final = 900.0
@@ -124,7 +126,7 @@ def of_files(ada: Person, bo: Person, hers: str, his: str, files: int) -> dict[s
     return {
         "files": files,
         "burst_seconds": round(time.perf_counter() - started, 1),
-        **ratios(idle, during, FILES_TIMES),
+        **ratios(idle, during, [median(idle)] * len(during), FILES_TIMES),
     }
 
 
@@ -139,7 +141,8 @@ def of_answers(
 
     for number in range(3):
         wait(number)
-    idle = [wait(number) for number in range(len(ASKED))]
+    rounds = [[wait(number) for number in range(len(ASKED))] for _ in range(ROUNDS)]
+    idle = [median(same) for same in zip(*rounds, strict=True)]
     posts = [
         lambda number=number: ada.post(workspace, f"{ASKED[number % 8]} Case {number}.").read()
         for number in range(questions)
@@ -153,23 +156,27 @@ def of_answers(
     started = time.perf_counter()
     posting.start()
     posting.join() if is_posted else time.sleep(0.5)
-    during = [wait(number) for number in range(READINGS)]
+    during = [wait(number) for number in range(ROUNDS * len(ASKED))]
     posting.join()
     return {
         "questions": questions,
         "asked": "once all are sent" if is_posted else "while they are sent",
         "posted_seconds": round(time.perf_counter() - started, 1),
-        **ratios(idle, during, ANSWER_TIMES),
+        **ratios(idle, during, idle * ROUNDS, ANSWER_TIMES),
     }
 
 
-def ratios(idle: Sequence[float], during: Sequence[float], most: float) -> dict[str, Any]:
-    usual = median(idle)
+def ratios(
+    idle: Sequence[float], during: Sequence[float], usual: Sequence[float], most: float
+) -> dict[str, Any]:
+    """Readings beside the idle times; ``usual`` is the idle time of the same work for each."""
+    found = sorted(one / alone for one, alone in zip(during, usual, strict=True))
     return {
         "idle": [round(one, 2) for one in idle],
         "during": [round(one, 2) for one in during],
-        "ratio_median": round(median(during) / usual, 2) if during else None,
-        "ratio_worst": round(max(during) / usual, 2) if during else None,
+        "ratio_median": round(median(found), 2) if found else None,
+        "ratio_worst": round(found[-1], 2) if found else None,
+        "within": round(sum(one <= most for one in found) / len(found), 2) if found else None,
         "most": most,
         "load": round(os.getloadavg()[0], 1),
     }

@@ -416,6 +416,8 @@ SPECTACULAR_SETTINGS = {
         "RunKind": "retrieval.models.RunKind",
         "RerankerKind": "workspaces.models.RerankerKind",
         "MemberRole": "workspaces.models.Role",
+        "NameVerdict": "ingestion.models.Verdict",
+        "ConflictVerdict": "ingestion.models.ConflictRuling.Verdict",
     },
 }
 

@@ -20,6 +20,7 @@ from ingestion.models import (
     SubjectKind,
 )
 from ingestion.resolution.conflicts import follow
+from ingestion.resolution.recorder import Recorder
 from kb_project.errors import ConflictError
 
 Verdict: Final = ConflictRuling.Verdict
@@ -63,17 +64,7 @@ def _decide(
     if (before.verdict, conflict.holds) == (verdict.value, chosen):
         raise invalid("This has been decided already.", "", "nothing_to_change")
     event = _record(change, conflict, before.verdict, verdict)
-    ConflictRuling.objects.create(
-        workspace=workspace,
-        event=event,
-        sequence=event.sequence,
-        key=conflict.subject.key,
-        sense=conflict.subject.sense,
-        about=conflict.about,
-        verdict=verdict,
-        holds=chosen,
-        known=known,
-    )
+    Recorder(event).conflict(conflict, verdict, holds=chosen, known=known)
     follow(workspace.pk)
     return event
 

@@ -9,6 +9,8 @@ from typing import Any, Final, LiteralString
 from ingestion.models import (
     Claim,
     ClaimRuling,
+    Conflict,
+    ConflictRuling,
     Document,
     EntityRuling,
     HistoryEvent,
@@ -166,6 +168,25 @@ class Recorder:
             words=identity[1],
             field=field,
             value=value,
+        )
+
+    def conflict(
+        self,
+        conflict: Conflict,
+        verdict: ConflictRuling.Verdict,
+        *,
+        holds: str = "",
+        known: Sequence[str] = (),
+    ) -> None:
+        """``holds`` and ``known`` are keys of the conflict's values."""
+        ConflictRuling.objects.create(
+            **self._common,
+            key=conflict.subject.key,
+            sense=conflict.subject.sense,
+            about=conflict.about,
+            verdict=verdict,
+            holds=holds,
+            known=list(known),
         )
 
     def reassign(self, placements: Sequence[MentionPlacement], target: Ref) -> None:

@@ -207,6 +207,10 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "history_list",
         "history_event",
         "history_undo",
+        "conflict_list",
+        "conflict",
+        "conflict_decide",
+        "conflict_reopen",
         "community_list",
         "community",
         "community_map",
@@ -297,7 +301,9 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
         *("audit_list", "member_leave", "graph_export", "graph_import")
     }
     writing |= {f"graph_import_{verb}" for verb in ("list", "create", "confirm", "discard")}
-    writing |= {"claim_edit", "claim_delete", "workspace_create", "profile", "profile_edit"}
+    writing |= {"claim_edit", "claim_delete", "workspace_create", "profile", "profile_edit"} | {
+        *("conflict_decide", "conflict_reopen")
+    }
     writing |= {f"export_{verb}" for verb in ("list", "create", "download")}
 
     forbidding = {name for name, one in operations(schema).items() if "403" in one["responses"]}
@@ -317,6 +323,7 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "exports",
         "graph",
         "claims",
+        "conflicts",
         "groups",
         "audit",
         "restore",

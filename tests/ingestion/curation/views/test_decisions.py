@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from ingestion.models import Claim, Entity, Mention, ResolutionDecision
+from ingestion.models import Entity, Mention, ResolutionDecision
 from tests import rows
 from tests.ingestion.stages.resolve.said import Said, all_of, paper, run
 from workspaces import access
@@ -114,23 +114,10 @@ def test_an_entity_is_not_joined_with_itself(cast: rows.Cast):
     assert "These two entities have the same name." in response.content.decode()
 
 
-def test_claims_and_contradictions_are_shown_with_their_passages(cast: rows.Cast):
+def test_claims_are_shown_with_their_passages(cast: rows.Cast):
     with access.in_workspace(cast.workspace.pk):
-        claim = Claim.objects.in_workspace(cast.workspace).get()
-        place = {"chunk": str(claim.chunk_id), "start": 0, "end": 20}
         Entity.objects.in_workspace(cast.workspace).update(
-            description="A partner.",
-            written_by="some-model",
-            conflicts=[
-                {
-                    "reason": "Whether he was dead.",
-                    "statements": [
-                        {"text": "He was dead.", **place},
-                        {"text": "He lived.", **place},
-                    ],
-                },
-                {"reason": "Gone.", "statements": [{"text": "x", **place, "chunk": str(uuid4())}]},
-            ],
+            description="A partner.", written_by="some-model"
         )
 
     shown = page(cast, cast.bob)
@@ -139,6 +126,3 @@ def test_claims_and_contradictions_are_shown_with_their_passages(cast: rows.Cast
     assert "Held true" in shown
     assert "since 1974" in shown
     assert "Summarised by some-model" in shown
-    assert "Whether he was dead." in shown
-    assert "He lived." in shown
-    assert "Gone." not in shown
