@@ -21,6 +21,7 @@ from ingestion.extractors.extraction import (
     joined,
     windows,
 )
+from ingestion.extractors.records import with_records
 from ingestion.extractors.titles import added, repeated_names, with_title
 from kb_project.text.languages import detect_language
 from kb_project.text.regions import Region, RegionKind, is_code, prose
@@ -37,7 +38,7 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-5"
+METHOD: Final = "linguistic-6"
 """Name and version of this package's method: change it if the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE,)
 """Regions besides prose that contain names."""
@@ -71,9 +72,13 @@ def extract_many(
     found: list[Extraction | None] = [_without_model(text, language, title) for text in read]
     in_english = [text for text, extraction in zip(read, found, strict=True) if extraction is None]
     parsed = iter(english.extract_many(in_english, common, title))
-    return [
+    whole = [
         _with_headings(text, inside, next(parsed) if extraction is None else extraction, title)
         for text, inside, extraction in zip(texts, regions, found, strict=True)
+    ]
+    return [
+        extraction if is_code(text) else with_records(text, inside, extraction)
+        for text, inside, extraction in zip(texts, regions, whole, strict=True)
     ]
 
 

@@ -77,6 +77,7 @@ _EMPTY: Final = frozenset(_EMPTY_WORDS.split())
 _NO_CONCEPT: Final = frozenset(
     ["today", "tomorrow", "yesterday", "time", "times", "way", "ways", "thing", "things", "day"]
 )
+_PARAGRAPH: Final = regex.compile(r"\n\s*\n\s*|\n\s*(?=[-*+•]\s)")
 _QUOTED: Final = regex.compile(r"[“\"](?P<title>[^“”\"\n]{2,80})[”\"]")
 _WORDS: Final = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’]*")
 # A part of the document itself: see Section 5.20, “Library package”.
@@ -134,10 +135,20 @@ def _extraction(text: str, doc: Doc, common: Collection[str], title: str) -> Ext
     found = longest(_candidates(text, doc, common or common_words(text)))
     names = [name for name in found if name.type != CONCEPT]
     mentions = titled(text, longest([*found, *repeated_names(text, names)]), title)
-    sentences = [(sentence.start_char, sentence.end_char) for sentence in doc.sents]
-    facts = stated(_named(doc, mentions))
+    sentences = list(_sentences(text, doc))
+    facts = stated(_named(doc, mentions), sentences)
     known = {(fact.source, fact.target) for fact in facts}
     return Extraction(tuple(mentions), (*facts, *together(mentions, sentences, known)))
+
+
+def _sentences(text: str, doc: Doc) -> Iterator[tuple[int, int]]:
+    """The parser's sentences, none beyond a paragraph or a list entry."""
+    for sentence in doc.sents:
+        start = sentence.start_char
+        for ending in _PARAGRAPH.finditer(text, start, sentence.end_char):
+            yield start, ending.start()
+            start = ending.end()
+        yield start, sentence.end_char
 
 
 def _candidates(text: str, doc: Doc, common: Collection[str]) -> list[FoundMention]:

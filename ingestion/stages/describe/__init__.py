@@ -21,18 +21,14 @@ from typing import LiteralString
 from ingestion.models import Chunk, IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.describe import sql
-from ingestion.stages.describe.recompute import recompute_rows
-from ingestion.stages.describe.writing import (
+from ingestion.stages.describe.quoting import (
     Chunks,
-    Description,
-    Note,
     PassageText,
-    SourceSpan,
-    Subject,
-    from_notes,
     quoted_evidence,
     quoted_mentions,
 )
+from ingestion.stages.describe.recompute import recompute_rows
+from ingestion.stages.describe.writing import Description, Note, SourceSpan, Subject, from_notes
 from kb_project.llm.ports import ChatModel
 from kb_project.ports import Ports
 from kb_project.sql import Row, bulk_plans, run_sql
@@ -40,7 +36,7 @@ from kb_project.text.regions import from_json
 from workspaces import access
 
 # Mentions considered per entity.
-MOST_MENTIONS = 6
+MOST_MENTIONS = 24
 BATCH = 500
 # Answers between two progress reports, each of which renews the lease.
 EVERY = 16

@@ -134,8 +134,8 @@ DELETE FROM ingestion_conflict AS c
 # The mentions most likely to introduce a changed entity: those in a document it names, then the
 # earliest in each document.
 INTRODUCTIONS: Final[LiteralString] = """
-SELECT entity_id, chunk_id, start, "end" FROM (
-    SELECT m.entity_id, m.chunk_id, m.start, m."end",
+SELECT entity_id, chunk_id, start, "end", is_titled FROM (
+    SELECT m.entity_id, m.chunk_id, m.start, m."end", m.source = 'title' AS is_titled,
            row_number() OVER (PARTITION BY m.entity_id
                               ORDER BY m.source = 'title' DESC, c.ordinal, m.start, d.title, m.id
            ) AS place

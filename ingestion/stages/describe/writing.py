@@ -1,19 +1,14 @@
-"""Write descriptions: from a model's notes, or else in the documents' own sentences.
+"""Write descriptions from a model's notes.
 
 Fewer than 8 notes of fewer than 1,200 tokens are joined without a call (LightRAG's rule). More are
 summarised window by window, then the summaries in the same way, until one is left. Windows are
 filled in order, so that a later note changes only the last window and the others come from the
 cache. Contradictions are reported separately and keep the statements' own places.
-
-Without notes a description consists of the sentences around the first mentions: sentences of prose,
-else list entries. What is named only in headings, menus, code or tables gets no description: its
-page shows where it occurs.
 """
 
 from __future__ import annotations
 
 import uuid
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,15 +21,6 @@ from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced, load
-from kb_project.text.regions import Region
-from kb_project.text.statements import (
-    Statement,
-    StatementKind,
-    is_ended,
-    is_labelled,
-    needs_context,
-    quotable,
-)
 from kb_project.text.terms import terms
 from kb_project.text.words import one_line
 
@@ -46,11 +32,15 @@ JOINED: Final = "joined"
 
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
-    """A span in a chunk; offsets in the document's text."""
+    """A span in a chunk; offsets in the document's text.
+
+    ``is_titled`` marks a mention in a document whose title is the entity's name.
+    """
 
     chunk_id: uuid.UUID
     start: int
     end: int
+    is_titled: bool = False
 
     def as_json(self) -> dict[str, object]:
         return {"chunk": str(self.chunk_id), "start": self.start, "end": self.end}
@@ -297,80 +287,4 @@ def _finished(one: _Work, chat: ChatModel) -> Description:
         sources[:MOST_SOURCES],
         by=chat.model_of(Role.SUMMARISE)[:120],
         conflicts=tuple(one.conflicts),
-    )
-
-
-# --- in the documents' own sentences --------------------------------------------------------------
-MOST_SENTENCES: Final = 3
-
-# A shorter sentence says little about a name; a longer one is no description.
-SHORTEST_SENTENCE, LONGEST_SENTENCE = 25, 500
-MOST_QUOTED: Final = 2000
-FRAGMENT_PENALTY: Final = 2
-
-
-class PassageText:
-    """A chunk's text with its quotable statements, parsed once."""
-
-    def __init__(
-        self, chunk_id: uuid.UUID, start: int, text: str, regions: Sequence[Region] = ()
-    ) -> None:
-        self.chunk_id = chunk_id
-        self.start = start
-        self.text = text
-        self._stated = quotable(text, regions)
-
-    def statement_at(self, offset: int) -> Statement | None:
-        """The sentence or list entry that holds the document offset."""
-        index = bisect_right(self._stated, offset - self.start, key=lambda one: one.start) - 1
-        found = self._stated[index] if index >= 0 else None
-        return found if found and offset - self.start < found.end else None
-
-    def quote(self, span: SourceSpan) -> str:
-        return one_line(self.text[span.start - self.start : span.end - self.start])
-
-
-Chunks = Mapping[uuid.UUID, PassageText]
-
-
-def quoted_mentions(mentions: Sequence[SourceSpan], chunks: Chunks) -> Description:
-    """An entity's description: its best sentences, each with its span."""
-    sentences = best_sentences(mentions, chunks)
-    text = " ".join(chunks[span.chunk_id].quote(span) for span in sentences)
-    return Description(text, tuple(sentences))
-
-
-def quoted_evidence(evidence: Sequence[SourceSpan], chunks: Chunks) -> Description | None:
-    """A relationship's description: its best evidence. None if the passage is gone."""
-    span = evidence[0]
-    if span.chunk_id not in chunks:
-        return None
-    return Description(chunks[span.chunk_id].quote(span)[:MOST_QUOTED], (span,))
-
-
-def best_sentences(mentions: Sequence[SourceSpan], chunks: Chunks) -> list[SourceSpan]:
-    """The sentences around the mentions, each text once; one fragment if there is nothing better.
-
-    Those that make sense on their own come first, each kind in the mentions' order.
-    """
-    found: dict[str, tuple[int, SourceSpan]] = {}
-    for mention in mentions:
-        passage = chunks.get(mention.chunk_id)
-        one = passage.statement_at(mention.start) if passage else None
-        if passage and one:
-            start, end = passage.start + one.start, passage.start + one.end
-            span = SourceSpan(passage.chunk_id, start, end)
-            found.setdefault(one.said, (_awkwardness(one), span))
-    ranked = sorted(found.values(), key=lambda pair: pair[0])
-    whole = [span for awkwardness, span in ranked if awkwardness < FRAGMENT_PENALTY]
-    return whole[:MOST_SENTENCES] or [span for _, span in ranked[:1]]
-
-
-def _awkwardness(one: Statement) -> int:
-    """How poorly a statement reads: 0 for a whole sentence that makes sense on its own."""
-    return (
-        FRAGMENT_PENALTY * (one.kind is not StatementKind.SENTENCE or not is_ended(one.said))
-        + FRAGMENT_PENALTY * (not SHORTEST_SENTENCE <= len(one.said) <= LONGEST_SENTENCE)
-        + FRAGMENT_PENALTY * is_labelled(one.said)
-        + needs_context(one.said)
     )

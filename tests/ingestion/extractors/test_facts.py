@@ -31,7 +31,9 @@ def facts(table: str, names: Sequence[int | None]) -> Facts:
     named = [
         Named(index, None if place is None else doc[place]) for index, place in enumerate(names)
     ]
-    return [(fact.source, fact.predicate, fact.target) for fact in stated(named)]
+    return [
+        (fact.source, fact.predicate, fact.target) for fact in stated(named, [(0, len(doc.text))])
+    ]
 
 
 KEEPS = "Ada/PROPN/nsubj/1 keeps/VERB/ROOT/1 Skarrow/PROPN/dobj/1"
@@ -69,6 +71,42 @@ def test_the_words_between_two_names_are_the_fact(table: str, names: list[int], 
     assert facts(table, names) == expected
 
 
+TOGETHER = (
+    "Ada/PROPN/nsubj/3 and/CCONJ/cc/0 Olaf/PROPN/conj/0 keep/VERB/ROOT/3 Skarrow/PROPN/dobj/3"
+)
+
+
+def test_what_two_do_together_neither_does_to_the_other():
+    assert facts(TOGETHER, [0, 2, 4]) == [(0, "keep", 2)]
+
+
+def test_words_with_another_name_among_them_link_nothing():
+    table = KEEPS.replace("keeps/VERB", "keeps/VERB").replace(
+        "Skarrow/PROPN/dobj/1", "in/ADP/prep/1"
+    )
+    table += " Voar/PROPN/pobj/2 Skarrow/PROPN/dobj/1"
+
+    assert (
+        facts(
+            "Ada/PROPN/nsubj/2 Olaf/PROPN/compound/2 saw/VERB/ROOT/2 Skarrow/PROPN/dobj/2",
+            [0, 2, 3],
+        )
+        == []
+    )
+    assert facts(table, [0, 4]) == [(0, "keeps", 1)]
+
+
+def test_the_rules_of_a_table_link_nothing():
+    assert facts("Ada/PROPN/nsubj/1 |/NOUN/ROOT/1 Olaf/PROPN/dobj/1", [0, 2]) == []
+
+
+def test_both_names_stand_in_one_sentence():
+    doc = parse(KEEPS)
+    named = [Named(0, doc[0]), Named(1, doc[2])]
+
+    assert stated(named, [(0, 5), (5, len(doc.text))]) == []
+
+
 def test_a_name_in_a_clause_of_its_own_says_nothing_of_the_speaker():
     assert facts(SAID, [0, 4]) == []
 
@@ -94,7 +132,7 @@ def test_a_line_in_capitals_states_nothing():
 def test_a_fact_is_certain_and_rests_on_its_sentence():
     doc = parse(KEEPS)
 
-    (fact,) = stated([Named(0, doc[0]), Named(1, doc[2])])
+    (fact,) = stated([Named(0, doc[0]), Named(1, doc[2])], [(0, len(doc.text))])
 
     assert (fact.kind, fact.strength) == (STATED, 1.0)
     assert doc.text[fact.start : fact.end].strip() == doc.text.strip()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
+import regex
 
 from ingestion.models import (
     Document,
@@ -16,7 +17,8 @@ from ingestion.models import (
 )
 from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import describe
-from ingestion.stages.describe.writing import PassageText, SourceSpan, best_sentences
+from ingestion.stages.describe.quoting import PassageText, best_sentences
+from ingestion.stages.describe.writing import SourceSpan
 from kb_project.ports import build_ports
 from tests import rows
 from workspaces import access
@@ -271,6 +273,45 @@ def test_a_fragment_is_taken_only_where_there_is_nothing_better():
 
     assert chosen(text, "Light", "Ada") == ["Ada Lind keeps the light of Skarrow since 1974."]
     assert chosen(text, "Light") == ["Light of the Isle of Voar"]
+
+
+def named(text: str, name: str) -> list[str]:
+    """The sentences taken for a name that the text has in several."""
+    places = [match.span() for match in regex.finditer(regex.escape(name), text)]
+    spans = best_sentences([SourceSpan(CHUNK, *place) for place in places], passage(text))
+    return [text[span.start : span.end] for span in spans]
+
+
+IS = "Tern Rock, lit in 1891, is the tower on the western reef."
+ABOUT = "Tern Rock lost its generator in the winter fire."
+NAMED = "The keepers spent a third of their nights on Tern Rock."
+
+
+def test_what_a_thing_is_comes_before_what_is_said_of_it_and_where_it_is_named():
+    assert named(f"{NAMED} {ABOUT} {IS}", "Tern Rock") == [IS, ABOUT, NAMED]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ada Lind is the keeper of Skarrow.",
+        "Dr Ada Lind, the keeper of Skarrow, closed the door.",
+        "*Ada Lind* was the first keeper of Skarrow.",
+        "Ada Lind (1902–1980) was a keeper at Skarrow.",
+    ],
+)
+def test_a_sentence_that_says_who_somebody_is_comes_first(sentence: str):
+    before = "Bo Strand wrote to Ada Lind about the lens."
+
+    assert named(f"{before} {sentence}", "Ada Lind")[0].endswith(sentence.removeprefix("*"))
+
+
+def test_initials_and_brackets_in_another_script_are_a_last_resort():
+    chinese = "2024年1月，埃达·林德（Ada Lind）寄来一块指甲大小的碎玻璃。"
+    text = f"{chinese} {NAMED} Ada Lind trimmed the wick of the lamp."
+
+    assert named(text, "Ada Lind") == ["Ada Lind trimmed the wick of the lamp."]
+    assert named(chinese, "Ada Lind") == [chinese]
 
 
 def test_a_sentence_without_end_describes_nothing():
