@@ -417,7 +417,7 @@ SPECTACULAR_SETTINGS = {
         "RerankerKind": "workspaces.models.RerankerKind",
         "MemberRole": "workspaces.models.Role",
         "NameVerdict": "ingestion.models.Verdict",
-        "ConflictVerdict": "ingestion.models.ConflictRuling.Verdict",
+        "ConflictVerdict": "ingestion.models.ConflictVerdict",
     },
 }
 

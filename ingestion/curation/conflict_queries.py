@@ -15,9 +15,9 @@ from ingestion.history.sentences import who
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import (
     Conflict,
-    ConflictRuling,
     ConflictSide,
     ConflictState,
+    ConflictVerdict,
     Entity,
     EventKind,
 )
@@ -25,7 +25,6 @@ from kb_project.errors import found
 from workspaces.models import Workspace
 
 MOST_ON_ENTITY: Final = 20
-Verdict: Final = ConflictRuling.Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +88,10 @@ class ConflictView:
         """What was decided, in words; '' while it is open."""
         if holding := self.holding:
             return f"“{holding.label}” holds"
-        return {Verdict.BOTH.value: "All of them are right", Verdict.LEFT.value: "Left open"}.get(
-            self.verdict, ""
-        )
+        return {
+            ConflictVerdict.BOTH.value: "All of them are right",
+            ConflictVerdict.LEFT.value: "Left open",
+        }.get(self.verdict, "")
 
 
 def conflict_rows(workspace: Workspace, wanted: ConflictFilter) -> QuerySet[Conflict]:
@@ -161,5 +161,5 @@ def _verdict(conflict: Conflict) -> str:
     if conflict.state == ConflictState.OPEN:
         return ""
     if conflict.state == ConflictState.LEFT:
-        return Verdict.LEFT.value
-    return Verdict.HOLDS.value if conflict.holds else Verdict.BOTH.value
+        return ConflictVerdict.LEFT.value
+    return ConflictVerdict.HOLDS.value if conflict.holds else ConflictVerdict.BOTH.value

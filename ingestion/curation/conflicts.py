@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import Final
 
 from ingestion.curation import conflict_queries
 from ingestion.curation.operation import operation
@@ -13,8 +12,8 @@ from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Conflict,
-    ConflictRuling,
     ConflictSide,
+    ConflictVerdict,
     EventKind,
     HistoryEvent,
     SubjectKind,
@@ -22,8 +21,6 @@ from ingestion.models import (
 from ingestion.resolution.conflicts import follow
 from ingestion.resolution.recorder import Recorder
 from kb_project.errors import ConflictError
-
-Verdict: Final = ConflictRuling.Verdict
 
 
 def conflict_decide(
@@ -33,13 +30,13 @@ def conflict_decide(
 
     Raises InputError (unknown_verdict, unknown_value, nothing_to_change) and NotFoundError.
     """
-    if verdict not in Verdict.values:
+    if verdict not in ConflictVerdict.values:
         raise invalid(
             f"'{verdict[:40]}' is not a decision.",
-            f"Choose one of: {', '.join(Verdict.values)}.",
+            f"Choose one of: {', '.join(ConflictVerdict.values)}.",
             "unknown_verdict",
         )
-    return operation(change, lambda: _decide(change, conflict, Verdict(verdict), holds))
+    return operation(change, lambda: _decide(change, conflict, ConflictVerdict(verdict), holds))
 
 
 def conflict_reopen(*, change: ChangeContext, conflict: uuid.UUID) -> HistoryEvent:
@@ -53,7 +50,7 @@ def conflict_reopen(*, change: ChangeContext, conflict: uuid.UUID) -> HistoryEve
 
 
 def _decide(
-    change: ChangeContext, conflict_id: uuid.UUID, verdict: ConflictRuling.Verdict, holds: str
+    change: ChangeContext, conflict_id: uuid.UUID, verdict: ConflictVerdict, holds: str
 ) -> HistoryEvent:
     workspace = change.workspace
     conflict = conflict_queries.conflict_get(workspace=workspace, conflict_id=conflict_id)
@@ -69,8 +66,8 @@ def _decide(
     return event
 
 
-def _chosen(verdict: ConflictRuling.Verdict, holds: str, known: list[str]) -> str:
-    if verdict != Verdict.HOLDS:
+def _chosen(verdict: ConflictVerdict, holds: str, known: list[str]) -> str:
+    if verdict != ConflictVerdict.HOLDS:
         return ""
     if holds not in known:
         raise invalid(
@@ -85,7 +82,7 @@ def _record(
     change: ChangeContext,
     conflict: Conflict,
     before: str,
-    verdict: ConflictRuling.Verdict,
+    verdict: ConflictVerdict,
 ) -> HistoryEvent:
     """Record the event. History outlives documents, so it keeps none of their words."""
     details = {
@@ -93,7 +90,7 @@ def _record(
         "conflict": str(conflict.pk),
         "subject": str(conflict.subject_id),
         "verdict": verdict.value,
-        "before": {"decision": Verdict(before).label if before else "Open"},
+        "before": {"decision": ConflictVerdict(before).label if before else "Open"},
         "after": {"decision": verdict.label},
     }
     subjects = {conflict.pk: SubjectKind.CONFLICT, conflict.subject_id: SubjectKind.ENTITY}

@@ -13,7 +13,7 @@ from ingestion.curation.conflict_queries import ConflictFilter
 from ingestion.curation.history_api import EventSerializer, event_answer
 from ingestion.history.api import IF_MATCH, ReasonSerializer, change_of, correcting, tags_of
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
-from ingestion.models import ConflictKind, ConflictRuling, ConflictState
+from ingestion.models import ConflictKind, ConflictState, ConflictVerdict
 from ingestion.models.conflicts import KEY_LENGTH
 from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, reading
@@ -39,7 +39,7 @@ class DisputeSerializer(serializers.Serializer[Any]):
     found_at = serializers.DateTimeField(source="conflict.found_at")
     values = ConflictValueSerializer(many=True)
     verdict = serializers.ChoiceField(
-        choices=ConflictRuling.Verdict.choices,
+        choices=ConflictVerdict.choices,
         allow_blank=True,
         help_text="The decision; empty while the conflict is open.",
     )
@@ -104,7 +104,7 @@ class ConflictDecideApi(WorkspaceAPIView):
     class InputSerializer(ReasonSerializer):
         """A decision about a conflict."""
 
-        verdict = serializers.ChoiceField(choices=ConflictRuling.Verdict.choices)
+        verdict = serializers.ChoiceField(choices=ConflictVerdict.choices)
         holds = serializers.CharField(
             required=False,
             default="",

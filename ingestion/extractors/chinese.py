@@ -43,6 +43,9 @@ _LATIN: Final = regex.compile(
 )
 _DOTS: Final = frozenset("·・")
 _ROLE: Final = regex.compile(r"的(\p{Han}{1,4})")
+_IS: Final = frozenset(("是", "就是", "便是", "系", "为"))
+_BREAK: Final = regex.compile(r"[^\p{L}\p{N}\s]|\n")
+_WORD: Final = regex.compile(r"\p{L}")
 _FARTHEST: Final = 14
 """Characters between two names within which a verb is taken to link them."""
 _LONGEST_PERSON: Final = 3
@@ -197,12 +200,23 @@ def _facts(
 def _predicate(text: str, tagged: Sequence[Tagged], start: int, second: FoundMention) -> str:
     """The text between the names, if it is a verb or a role: 打败了, 的妻子, 是…的父亲."""
     gap = text[start : second.start].strip("“”‘’（）() ")
-    if not gap or len(gap) > _FARTHEST or regex.search(r"[，。；、：！？,.;:\n]", gap):
+    if not gap or len(gap) > _FARTHEST or _BREAK.search(gap):
         return ""
     if _ROLE.fullmatch(gap):
         return gap
     between = (word for word in tagged if start <= word.start and word.end <= second.start)
     if not any(word.tag.startswith("v") for word in between):
         return ""
-    role = _ROLE.match(text, second.end) if gap in ("是", "就是", "便是") else None
-    return f"{gap}…{role.group()}" if role else gap
+    if gap in _IS and (role := _ROLE.match(text, second.end)):
+        return f"{gap}…{role.group()}"
+    if gap.endswith("的") or (gap in _IS and _WORD.match(text, second.end)):
+        return ""
+    return "" if any(_is_noun_at(text, tagged, end) for end in (start, second.end)) else gap
+
+
+def _is_noun_at(text: str, tagged: Sequence[Tagged], place: int) -> bool:
+    """Whether the name that ends here only describes a noun: 黑龙江省委决定, 是中国最大的银行."""
+    if text[place : place + 1] == "的":
+        return True
+    behind = next((word for word in tagged if word.start >= place), None)
+    return behind is not None and behind.start == place and behind.tag.startswith(("n", "j"))

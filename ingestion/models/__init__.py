@@ -19,6 +19,7 @@ from ingestion.models.conflicts import (
     ConflictRuling,
     ConflictSide,
     ConflictState,
+    ConflictVerdict,
 )
 from ingestion.models.decisions import (
     ClaimRuling,
@@ -95,6 +96,7 @@ __all__ = [
     "ConflictRuling",
     "ConflictSide",
     "ConflictState",
+    "ConflictVerdict",
     "ConsistencyCheck",
     "CorpusVersion",
     "Document",

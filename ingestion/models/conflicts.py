@@ -87,6 +87,12 @@ class ConflictSide(TenantModel):
         return self.value
 
 
+class ConflictVerdict(models.TextChoices):
+    HOLDS = "holds", "One source is right"
+    BOTH = "both", "All of them are right"
+    LEFT = "left", "Left open"
+
+
 class ConflictRuling(Ruling):
     """A person's decision about a conflict, known by its subject and what it is about.
 
@@ -94,15 +100,10 @@ class ConflictRuling(Ruling):
     a value that agrees with none of them reopens the conflict.
     """
 
-    class Verdict(models.TextChoices):
-        HOLDS = "holds", "One source is right"
-        BOTH = "both", "All of them are right"
-        LEFT = "left", "Left open"
-
     key = models.CharField(max_length=300)
     sense = models.PositiveSmallIntegerField(default=0)
     about = models.CharField(max_length=32)
-    verdict = models.CharField(max_length=8, choices=Verdict.choices)
+    verdict = models.CharField(max_length=8, choices=ConflictVerdict.choices)
     holds = models.CharField(max_length=KEY_LENGTH, blank=True)
     known = ArrayField(models.CharField(max_length=KEY_LENGTH), default=list)
 

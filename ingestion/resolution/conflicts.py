@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from ingestion.models import Conflict, ConflictRuling, ConflictSide, ConflictState, HistoryEvent
+from ingestion.models import (
+    Conflict,
+    ConflictRuling,
+    ConflictSide,
+    ConflictState,
+    ConflictVerdict,
+    HistoryEvent,
+)
 from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.keys import Ref
 from kb_project.text.values import NAME, Value
@@ -20,9 +27,9 @@ from workspaces import editions
 
 CONFLICTS: Final = uuid.UUID("7d0c1d64-5a0e-5b52-9d5e-3c1c0f6f52a4")
 STATES: Final = {
-    ConflictRuling.Verdict.HOLDS: ConflictState.DECIDED,
-    ConflictRuling.Verdict.BOTH: ConflictState.DECIDED,
-    ConflictRuling.Verdict.LEFT: ConflictState.LEFT,
+    ConflictVerdict.HOLDS: ConflictState.DECIDED,
+    ConflictVerdict.BOTH: ConflictState.DECIDED,
+    ConflictVerdict.LEFT: ConflictState.LEFT,
 }
 BATCH: Final = 500
 
@@ -92,7 +99,7 @@ def outcome_of(ruling: ConflictRuling | None, keys: Collection[str]) -> Outcome:
         holds = next((one.key for one in values if chosen.agrees(one)), "")
         if not holds:
             return Outcome()
-    return Outcome(STATES[ConflictRuling.Verdict(ruling.verdict)].value, holds, ruling.event_id)
+    return Outcome(STATES[ConflictVerdict(ruling.verdict)].value, holds, ruling.event_id)
 
 
 def named_in(keys: Collection[str]) -> list[str]:

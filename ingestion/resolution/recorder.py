@@ -11,6 +11,7 @@ from ingestion.models import (
     ClaimRuling,
     Conflict,
     ConflictRuling,
+    ConflictVerdict,
     Document,
     EntityRuling,
     HistoryEvent,
@@ -173,7 +174,7 @@ class Recorder:
     def conflict(
         self,
         conflict: Conflict,
-        verdict: ConflictRuling.Verdict,
+        verdict: ConflictVerdict,
         *,
         holds: str = "",
         known: Sequence[str] = (),

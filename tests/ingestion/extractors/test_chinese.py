@@ -51,6 +51,19 @@ def test_facts_are_what_stands_between_two_names(text, fact):
     assert fact in facts(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "黑龙江省委决定支持哈尔滨。",
+        "朱元璋是安徽最有名的皇帝。",
+        "朱元璋去了安徽的村子。",
+        "朱元璋唱过《明史》之前的歌。",
+    ],
+)
+def test_a_name_that_only_describes_a_noun_is_linked_to_nothing(text):
+    assert facts(text) == []
+
+
 def test_a_comma_parts_two_names():
     assert facts("朱元璋走了，陈友谅来了。") == []
 
