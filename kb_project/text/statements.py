@@ -290,10 +290,18 @@ PROSE: Final = (StatementKind.SENTENCE, StatementKind.ENTRY)
 _DEPENDENT: Final = regex.compile(
     r"[-–—/\[<$#~*]|[\"'“‘«(]*(?:(?:he|she|it|they|this|that|these|those|his|her|its|their|him|them|there|here"
     r"|but|and|or|so|such|also|then|however|therefore|thus|hence|otherwise|instead|moreover"
-    r"|for (?:this|that|these|those))\b|他|她|它|这|那|其|但|而|并|因此|所以|此外|另外)",
+    r"|(?:for|in|on|at|of|to|with|by|beside|behind|below|above|after|before|until|since)"
+    r" (?:it|him|them|this|that|these|those)"
+    r"|(?:as|when|while|after|before|until|since|because|if) (?:he|she|it|they))\b"
+    r"|他|她|它|这|那|其|但|而|并|因此|所以|此外|另外)",
     regex.IGNORECASE,
 )
-_LABEL: Final = regex.compile(r"\p{L}+(?: \p{L}+)?[:：]")
+_POINTING: Final = regex.compile(
+    r"(?!(?:when|if|while|once|as|after|before|where|because|since|although|until)\b)"
+    r"(?:[\p{L}\p{M}\p{N}'’.-]+\s+){1,6}(?:it|him|them)\b",
+    regex.IGNORECASE,
+)
+_LABEL: Final = regex.compile(r"(?:the )?\p{L}+(?: \p{L}+)?[:：]", regex.IGNORECASE)
 _ENDED: Final = regex.compile(r"[.!?。！？…][\"'”’»)）】」』]*$")
 
 
@@ -313,14 +321,16 @@ def quotable(text: str, regions: Sequence[Region] = ()) -> list[Statement]:
 
 
 def needs_context(sentence: str) -> bool:
-    """Whether a sentence begins with a word only earlier sentences explain, or not with a word.
+    """Whether only earlier sentences explain how it begins, or it does not begin with a word.
 
-    >>> needs_context("She lit it."), needs_context("Ada lit it."), needs_context("他走了。")
+    >>> needs_context("She left."), needs_context("Ada left."), needs_context("他走了。")
     (True, False, True)
-    >>> needs_context("--quiet Say less.")
-    True
+    >>> needs_context("Beside it stands a lens."), needs_context("Ada Lind calls it a day.")
+    (True, True)
+    >>> needs_context("When a lamp fails it is changed."), needs_context("--quiet Say less.")
+    (False, True)
     """
-    return bool(_DEPENDENT.match(sentence))
+    return bool(_DEPENDENT.match(sentence) or _POINTING.match(sentence))
 
 
 def is_labelled(sentence: str) -> bool:

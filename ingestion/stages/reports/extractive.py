@@ -18,7 +18,8 @@ from uuid import UUID
 import regex
 
 from kb_project.text.languages import HAN
-from kb_project.text.statements import is_ended, needs_context
+from kb_project.text.names import normalise_name
+from kb_project.text.statements import is_ended, is_labelled, needs_context
 
 MOST_SUMMARY: Final = 3
 MOST_FINDINGS: Final = 10
@@ -31,6 +32,12 @@ SAME_DOCUMENT: Final = 0.85
 COUNTED_ENTITIES: Final = 5
 # Shared words divided by all words of both: above this, one sentence repeats the other.
 NEAR_COPY: Final = 0.6
+# Factor for the sentence that says what an entity is, in its description.
+INTRODUCING: Final = 1.3
+# An introduction opens the report unless it reads worse than this on its own.
+LEAST_SHAPE: Final = 0.9
+# Factor for a sentence that begins in another script than most of the topic's.
+OTHER_SCRIPT: Final = 0.3
 # Once there are enough findings, stop at sentences that gain less than this share of the first's
 # gain.
 LEAST_GAIN: Final = 0.05
@@ -52,8 +59,9 @@ _QUOTES: Final = "\"'“”‘’«「『[("
 class Sentence:
     """A sentence of a document; ``text[start:end]`` of the document is its quote.
 
-    ``text`` is the quote on one line. ``entities`` are those it names. ``states`` means that it
-    states a relationship, ``leads`` that its document begins with it.
+    ``text`` is the quote on one line. ``entities`` are those it names, ``introduces`` those whose
+    descriptions begin with it. ``states`` means that it states a relationship, ``leads`` that its
+    document begins with it.
     """
 
     chunk: UUID
@@ -62,6 +70,7 @@ class Sentence:
     end: int
     text: str
     entities: frozenset[UUID]
+    introduces: frozenset[UUID] = frozenset()
     states: bool = False
     leads: bool = False
 
@@ -105,7 +114,11 @@ class Report:
 
 
 def write(topic: Topic) -> Report:
-    chosen = choose(topic.sentences, {member.id: member.weight for member in topic.members})
+    pulls = {member.id: member.weight for member in topic.members}
+    chosen = choose(topic.sentences, pulls)
+    first = opening(topic)
+    if first in chosen:
+        chosen.sort(key=lambda one: one != first)
     most = min(MOST_SUMMARY, max(1, len(chosen) // 3))
     summary, findings = chosen[:most], chosen[most : most + MOST_FINDINGS]
     figures = len(topic.members), topic.links, topic.documents
@@ -119,9 +132,23 @@ def write(topic: Topic) -> Report:
     )
 
 
+def opening(topic: Topic) -> Sentence | None:
+    """The sentence that says what the title's name is; else what the topic's chief member is."""
+    title = normalise_name(topic.title)
+    members = sorted(topic.members, key=lambda member: (-member.weight, member.name, member.id))
+    named = [member for member in members if normalise_name(member.name) in title]
+    for member in [*named, *members[:1]]:
+        found = [s for s in topic.sentences if member.id in s.introduces]
+        if found and shape(best := max(found, key=lambda s: (shape(s), _stable(s)))) >= LEAST_SHAPE:
+            return best
+    return None
+
+
 def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list[Sentence]:
     """The sentences worth reading, the best first, enough for summary and findings."""
-    shapes = {sentence: shape(sentence) for sentence in sentences}
+    han = {one: HAN.match(one.text) is not None for one in sentences}
+    usual = 2 * sum(han.values()) > len(han)
+    shapes = {s: shape(s) * (1.0 if han[s] == usual else OTHER_SCRIPT) for s in sentences}
     covered: set[UUID] = set()
     quoted: Counter[UUID] = Counter()
     chosen: dict[Sentence, frozenset[str]] = {}
@@ -130,8 +157,10 @@ def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list
         worth = sorted(
             pulls[e] * (REPEATED if e in covered else 1.0) for e in sentence.entities if e in pulls
         )
-        repeated = SAME_DOCUMENT ** quoted[sentence.document]
-        return shapes[sentence] * repeated * sum(worth[-COUNTED_ENTITIES:])
+        factor = shapes[sentence] * SAME_DOCUMENT ** quoted[sentence.document]
+        if not sentence.introduces.isdisjoint(pulls):
+            factor *= INTRODUCING
+        return factor * sum(worth[-COUNTED_ENTITIES:])
 
     # Gains only fall, so the heap's top is the best if its gain is fresh.
     heap = [(-gain_of(s), *_stable(s), s) for s in sentences]
@@ -168,7 +197,9 @@ def shape(sentence: Sentence) -> float:
         quality *= 0.4
     # More than a third of the letters are capitals: a heading, a list, a form.
     shouts = sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0
-    if text[0] in _QUOTES or shouts:
+    if shouts or is_labelled(text):
+        quality *= 0.2
+    if text[0] in _QUOTES:
         quality *= 0.6
     if sentence.states:
         quality *= 1.2

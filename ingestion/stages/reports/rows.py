@@ -85,9 +85,9 @@ WHERE place <= %(most)s
 # The sentences that describe the weightiest members.
 INTRODUCTIONS: Final[LiteralString] = """
 SELECT community_id, (source ->> 'chunk')::uuid, (source ->> 'start')::int,
-       (source ->> 'end')::int, false
+       (source ->> 'end')::int, false, entity_id, number = 1
 FROM (
-    SELECT member.community_id, entity.description_sources,
+    SELECT member.community_id, entity.id AS entity_id, entity.description_sources,
            row_number() OVER (PARTITION BY member.community_id
                               ORDER BY entity.rank DESC, entity.id) AS place
     FROM ingestion_communitymember AS member
@@ -95,7 +95,8 @@ FROM (
       ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
     WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
 ) AS ranked
-CROSS JOIN LATERAL jsonb_array_elements(description_sources) AS source
+CROSS JOIN LATERAL jsonb_array_elements(description_sources)
+    WITH ORDINALITY AS one (source, number)
 WHERE place <= %(most)s
 """
 
@@ -175,12 +176,17 @@ def topics(
 
 
 def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
+    introductions = run_sql(INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS})
+    introduced: defaultdict[Span, set[UUID]] = defaultdict(set)
+    for _, *span, _, entity, is_first in introductions:
+        if is_first:
+            introduced[*span].add(entity)
     spans = _stated(
         values["workspace"],
         _pooled(
             [
                 *run_sql(EVIDENCE, {**values, "most": MOST_EVIDENCE}),
-                *run_sql(INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS}),
+                *(row[:5] for row in introductions),
                 *run_sql(FINDINGS_OF_CHILDREN, values),
             ]
         ),
@@ -202,6 +208,7 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
                 found[community].append(
                     Sentence(
                         *(chunk, document, start, end, line, frozenset(entities)),
+                        introduces=frozenset(introduced.get(span, ())),
                         states=inside[span],
                         leads=leads,
                     )

@@ -263,7 +263,7 @@ def _evidence(findings: Iterable[_Row]) -> Iterator[tuple[Any, ...]]:
 
 
 # --- digests of what reports are made from --------------------------------------------------------
-FORM: Final = "2"
+FORM: Final = "3"
 """Incremented when the same input would give a different report."""
 
 
@@ -274,6 +274,7 @@ def digest_of_topic(topic: Topic) -> str:
         (
             *(str(one.chunk), one.start, one.end, one.text, one.states, one.leads),
             sorted(map(str, one.entities)),
+            sorted(map(str, one.introduces)),
         )
         for one in topic.sentences
     )

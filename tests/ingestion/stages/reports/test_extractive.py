@@ -39,7 +39,12 @@ WORDS = [
 
 
 def sentence(
-    text: str, *entities: UUID, document: int = 1, start: int = 0, **facts: bool
+    text: str,
+    *entities: UUID,
+    document: int = 1,
+    start: int = 0,
+    introduces: Sequence[UUID] = (),
+    **facts: bool,
 ) -> Sentence:
     return Sentence(
         chunk=UUID(int=500 + document),
@@ -48,6 +53,7 @@ def sentence(
         end=start + len(text),
         text=text,
         entities=frozenset(entities),
+        introduces=frozenset(introduces),
         **facts,
     )
 
@@ -146,6 +152,8 @@ def test_a_list_of_names_does_not_win_by_its_length():
         ("Ada founded the Harbour Trust in 1911.", "Ada did."),
         ("Ada founded the Harbour Trust in 1911.", "'Ada founded the Harbour Trust in 1911.'"),
         ("Ada founded the Harbour Trust in 1911.", "BOARD OF THE TRUST: ADA, BEA AND CID 1911."),
+        ("Ada founded the Harbour Trust in 1911.", "Ada Lind showed them the Harbour Trust."),
+        ("Ada founded the Harbour Trust in 1911.", "Present: Ada Lind, Bea Holm and Cid Ray."),
         ("Ada founded the Harbour Trust in 1911.", "Ada, " + "and then another, " * 40 + "left."),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "他在一三六八年建立了明朝,定都应天府。"),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "朱元璋在一三六八年建立了明朝"),
@@ -165,6 +173,49 @@ def test_a_stated_relationship_and_the_beginning_of_a_document_count():
 def test_names_that_only_begin_like_a_pronoun_are_no_pronouns():
     assert shape(sentence("Hector founded the Harbour Trust in 1911.")) == 1.0
     assert shape(sentence("Italy founded the Harbour Trust in 1911 too.")) == 1.0
+
+
+def test_a_report_opens_with_what_its_title_is():
+    members = member(1, "Ada Lind", 9), member(2, "Skarrow Light", 1, "place")
+    louder = sentence("Ada Lind founded the Harbour Trust in 1911.", A, states=True)
+    opening = sentence(
+        "Skarrow Light is a tower on a reef in the west.", B, introduces=[B], start=99
+    )
+
+    report = write(Topic(members, (louder, opening), title="Skarrow Light"))
+
+    assert report.summary_sentences == (opening,)
+
+
+def test_a_report_without_a_name_in_its_title_opens_with_its_chief_member():
+    members = member(1, "Ada Lind", 2), member(2, "Bea Holm", 1)
+    plain = sentence("Bea Holm followed Ada Lind at the Harbour Trust in 1911.", A, B, states=True)
+    opening = sentence(
+        "Ada Lind was the founder of the Harbour Trust.", A, introduces=[A], start=99
+    )
+
+    report = write(Topic(members, (plain, opening), title="Minutes"))
+
+    assert report.summary_sentences == (opening,)
+
+
+def test_a_poor_introduction_opens_nothing():
+    members = member(1, "Ada Lind", 2), member(2, "Bea Holm", 1)
+    plain = sentence("Bea Holm followed Ada Lind at the Harbour Trust in 1911.", A, B, states=True)
+    poor = sentence("Ada Lind was uneasy.", A, introduces=[A], start=99)
+
+    assert write(Topic(members, (plain, poor))).summary_sentences == (plain,)
+
+
+def test_sentences_in_the_script_of_the_topic_come_before_others():
+    texts = "Ada founded the Harbour Trust in 1911.", "Bea followed Ada in the spring of 1920."
+    english = [
+        sentence(text, id_, document=n)
+        for n, (text, id_) in enumerate(zip(texts, (B, C), strict=True))
+    ]
+    chinese = sentence("朱元璋在一三六八年建立了明朝，定都应天府。", A, document=3)
+
+    assert choose([chinese, *english], PULLS | {C: 1.5})[-1] == chinese
 
 
 def test_people_and_places_count_before_common_nouns():
