@@ -178,9 +178,9 @@ def topics(
 def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
     introductions = run_sql(INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS})
     introduced: defaultdict[Span, set[UUID]] = defaultdict(set)
-    for _, *span, _, entity, is_first in introductions:
+    for _, chunk, start, end, _, entity, is_first in introductions:
         if is_first:
-            introduced[*span].add(entity)
+            introduced[chunk, start, end].add(entity)
     spans = _stated(
         values["workspace"],
         _pooled(
