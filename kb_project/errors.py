@@ -222,8 +222,8 @@ class EndpointError(PauseError):
 class RefusedError(PauseError):
     """The endpoint answers but refuses: the settings must be changed.
 
-    Codes: key_refused, key_unreadable, model_unknown, endpoint_not_a_model, credit_spent,
-    dimension_changed.
+    Codes: key_refused, key_unreadable, access_refused, model_unknown, endpoint_not_a_model,
+    credit_spent, dimension_changed.
     """
 
     default_code = "key_refused"

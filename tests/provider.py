@@ -12,21 +12,20 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 import socket
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final
 
 from kb_project.llm import http
-from tests.provider_answers import answer_for
+from tests.provider_answers import answer_for, embedded, reranked
 
 MODEL: Final = "test-model"
 EMBEDDING_MODEL: Final = "test-embedding"
@@ -83,6 +82,11 @@ class Seen:
         return found
 
     @property
+    def limit(self) -> int:
+        """The most tokens of the answer, with what the model reasons before it."""
+        return int(self.body.get("max_completion_tokens") or self.body.get("max_tokens") or 0)
+
+    @property
     def form(self) -> str:
         return str((self.body.get("response_format") or {}).get("type", ""))
 
@@ -92,8 +96,10 @@ class Script:
     """What the provider does. ``key`` empty accepts any; forms in ``refused`` are not understood.
 
     Faults: the names of ``REFUSALS`` and ``ANSWERS``, and hang, stall (after half a stream), cut,
-    truncated, huge, nested, fenced, injection, html, not_json, no_choices, drip. ``reranking`` is
-    said in place of scores by shared words.
+    truncated, huge, nested, fenced, injection, html, not_json, no_choices, drip,
+    refusal (of a stream); and those of
+    ``replies``, each a status and a body. ``reranking`` is said in place of scores by shared words.
+    ``thinks`` are the tokens that the model reasons first.
     """
 
     key: str = ""
@@ -102,6 +108,8 @@ class Script:
     reports_usage: bool = True
     dimension: int = DIMENSION
     reranking: dict[str, Any] = field(default_factory=dict)
+    replies: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    thinks: int = 0
     hang_seconds: float = 30.0
     _answers: list[tuple[re.Pattern[str], Answer]] = field(default_factory=list)
     _faults: dict[str, deque[str]] = field(default_factory=dict)
@@ -252,6 +260,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse("no_format")
         elif fault in REFUSALS:
             self._refuse(fault)
+        elif fault in script.replies:
+            self._json(*script.replies[fault])
         else:
             self._say(seen)
 
@@ -289,9 +299,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _chat(self, seen: Seen) -> None:
         text, finish = said(seen, self.server.provider.script)
-        usage = None
+        usage: dict[str, Any] | None = None
         if self.server.provider.script.reports_usage:
-            usage = {"prompt_tokens": len(seen.text) // 4, "completion_tokens": len(text) // 4}
+            thoughts = min(seen.limit, self.server.provider.script.thinks)
+            usage = {
+                "prompt_tokens": len(seen.text) // 4,
+                "completion_tokens": thoughts + len(text) // 4,
+                "completion_tokens_details": {"reasoning_tokens": thoughts},
+            }
         if seen.body.get("stream"):
             self._stream(seen, text, finish, usage)
             return
@@ -302,13 +317,16 @@ class _Handler(BaseHTTPRequestHandler):
         cut = len(encoded) // 2 if seen.fault == "cut" else len(encoded)
         self._send(200, encoded, "application/json", sent=cut)
 
-    def _stream(self, seen: Seen, text: str, finish: str, usage: dict[str, int] | None) -> None:
+    def _stream(self, seen: Seen, text: str, finish: str, usage: dict[str, Any] | None) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         pieces = re.findall(r"\S+\s*", text) if len(text) < HUGE // 2 else cut_up(text, 10_000)
         is_half = seen.fault in ("cut", "stall")
+        if seen.fault == "refusal":
+            self._event({"choices": [{"index": 0, "delta": {"refusal": "I cannot help."}}]})
+            pieces = []
         for piece in pieces[: len(pieces) // 2] if is_half else pieces:
             self._event({"choices": [{"index": 0, "delta": {"content": piece}}]})
             if seen.fault == "drip":
@@ -335,7 +353,7 @@ class _Handler(BaseHTTPRequestHandler):
         status, message = REFUSALS[fault]
         self._json(status, {"error": {"message": message, "type": "error", "code": None}})
 
-    def _json(self, status: int, answer: dict[str, Any]) -> None:
+    def _json(self, status: int, answer: Any) -> None:
         self._send(status, json.dumps(answer).encode(), "application/json")
 
     def _send(self, status: int, body: bytes, kind: str, *, sent: int | None = None) -> None:
@@ -354,6 +372,8 @@ def said(seen: Seen, script: Script) -> tuple[str, str]:
     if seen.fault in ANSWERS:
         return ANSWERS[seen.fault], "stop"
     text = script.answer(seen)
+    if script.thinks and seen.limit < script.thinks + len(text) // 4:
+        return text[: 4 * max(0, seen.limit - script.thinks)], "length"
     spoiled: dict[str, Callable[[], tuple[str, str]]] = {
         "truncated": lambda: (text[: len(text) // 2], "length"),
         "huge": lambda: ("word " * (HUGE // 5), "stop"),
@@ -366,32 +386,3 @@ def said(seen: Seen, script: Script) -> tuple[str, str]:
 
 def cut_up(text: str, size: int) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-def embedded(body: Mapping[str, Any], dimension: int) -> dict[str, Any]:
-    """Vectors that depend on the words alone, not of length one, in reverse order."""
-    texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-    data = [
-        {"index": place, "object": "embedding", "embedding": list(vector(text, dimension))}
-        for place, text in enumerate(texts)
-    ]
-    return {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": len(texts)}}
-
-
-def reranked(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Scores by the share of the question's words that a text holds, best first as servers do."""
-    wanted = set(re.findall(r"\w+", body["query"].lower()))
-    scores = [
-        len(wanted & set(re.findall(r"\w+", text.lower()))) / max(1, len(wanted))
-        for text in body["documents"]
-    ]
-    places = sorted(range(len(scores)), key=lambda place: -scores[place])
-    rows = [{"index": place, "relevance_score": scores[place]} for place in places]
-    return {"results": rows[: body["top_n"]], "usage": {"total_tokens": 7 * len(rows)}}
-
-
-def vector(text: str, dimension: int) -> Iterator[float]:
-    counts = [0.5] + [0.0] * (dimension - 1)
-    for word in re.findall(r"\w+", text.lower()):
-        counts[hashlib.sha256(word.encode()).digest()[0] % dimension] += 1.0
-    yield from counts

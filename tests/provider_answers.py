@@ -6,10 +6,11 @@ that every quote is really in its passage. Other prompts are told apart by the f
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 NAME: Final = re.compile(r"\b[A-Z][a-z]+(?: (?:of )?[A-Z][a-z]+)*\b")
@@ -148,3 +149,33 @@ def filled(part: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
         return {name: filled(sub, root) for name, sub in part.get("properties", {}).items()}
     empty: dict[str, Any] = {"array": [], "string": "text", "boolean": False, "null": None}
     return empty.get(str(part.get("type")), part.get("const", 1))
+
+
+# --- vectors and scores ---------------------------------------------------------------------------
+def embedded(body: Mapping[str, Any], dimension: int) -> dict[str, Any]:
+    """Vectors that depend on the words alone, not of length one, in reverse order."""
+    texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+    data = [
+        {"index": place, "object": "embedding", "embedding": list(vector(text, dimension))}
+        for place, text in enumerate(texts)
+    ]
+    return {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": len(texts)}}
+
+
+def reranked(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Scores by the share of the question's words that a text holds, best first as servers do."""
+    wanted = set(re.findall(r"\w+", body["query"].lower()))
+    scores = [
+        len(wanted & set(re.findall(r"\w+", text.lower()))) / max(1, len(wanted))
+        for text in body["documents"]
+    ]
+    places = sorted(range(len(scores)), key=lambda place: -scores[place])
+    rows = [{"index": place, "relevance_score": scores[place]} for place in places]
+    return {"results": rows[: body["top_n"]], "usage": {"total_tokens": 7 * len(rows)}}
+
+
+def vector(text: str, dimension: int) -> Iterator[float]:
+    counts = [0.5] + [0.0] * (dimension - 1)
+    for word in re.findall(r"\w+", text.lower()):
+        counts[hashlib.sha256(word.encode()).digest()[0] % dimension] += 1.0
+    yield from counts

@@ -65,6 +65,9 @@ class Batch:
         self._ended: list[tuple[Opened, Future[Verdict]]] = []
         self._stopping = threading.Event()
         self._pause: PauseError | None = None
+        # Calls that timed out: each is made once more after the next answer.
+        self._timed_out: dict[str, tuple[PreparedCall, ReplyError]] = {}
+        self._repeated: set[str] = set()
 
     def results(self, gate: Gate) -> Iterator[tuple[str, Result]]:
         """Yield results as they come in, each stored before it is yielded; raises PauseError at the
@@ -76,6 +79,8 @@ class Batch:
                 self._submit(pool, gate)
                 self._finish(pool, gate)
                 yield from self._settle()
+            if self._pause is None:
+                yield from ((key, error) for key, (_, error) in self._timed_out.items())
         finally:
             self._wind_up()
         if self._pause:
@@ -140,8 +145,22 @@ class Batch:
                 self._stop(result)
             elif isinstance(result, ModelError) and not isinstance(result, ReplyError):
                 yield asked.record.key, ReplyError(result.happened, code=result.code)
-            else:
+            elif not self._is_held_back(asked, result):
                 yield asked.record.key, result
+
+    def _is_held_back(self, asked: PreparedCall, result: Result) -> bool:
+        """Whether a call that timed out waits for another's answer, to be made once more."""
+        key = asked.record.key
+        if isinstance(result, ChatReply):
+            if self._pause is not None:
+                return False
+            self._todo.extend(call for call, _ in self._timed_out.values())
+            self._repeated |= self._timed_out.keys()
+            self._timed_out.clear()
+        elif result.code == "reply_timeout" and key not in self._repeated:
+            self._timed_out[key] = asked, result
+            return True
+        return False
 
     def _stop(self, error: PauseError) -> None:
         """Send nothing new; running calls finish first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
@@ -44,18 +44,26 @@ _LONGEST_QUOTED: Final = 8_000
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call ready to be made. ``messages`` lack only the instructions on the answer's form."""
+    """A call ready to be made. ``messages`` lack only the instructions on the answer's form.
+
+    ``answer`` is the answer's own limit, without the room to reason that the record's may include;
+    ``most`` is what the model's window leaves for both. All are in tokens.
+    """
 
     request: ChatRequest[Any]
     record: CallRecord
     messages: tuple[Message, ...]
     timeout: float
     is_repair: bool = False
+    answer: int = 0
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a call ended. A ``result`` that is a call is a repair attempt, made once."""
+    """How a call ended. A ``result`` that is a call is to be made instead: a repair attempt, made
+    once, or the same with more room.
+    """
 
     outcome: CallOutcome
     result: ChatReply[Any] | ModelError | PreparedCall
@@ -90,7 +98,21 @@ class Exchange:
                 reply = self._answered(asked, stopped)
         except ModelError as error:
             return failed(error, time.monotonic() - started)
-        return judge(asked, counted(asked, reply), time.monotonic() - started)
+        return self.judged(asked, counted(asked, reply), time.monotonic() - started)
+
+    def judged(self, asked: PreparedCall, reply: RawReply, seconds: float) -> Verdict:
+        """Judge the reply. A model that reasoned up to its limit is asked again with more room, and
+        has it from then on.
+        """
+        verdict = judge(asked, reply, seconds)
+        if not is_thought(reply) or not asked.most:
+            return verdict
+        room = self.capabilities.widen(asked.record.model, asked.record.max_output - asked.answer)
+        limit = min(asked.answer + room, asked.most)
+        if limit <= asked.record.max_output:
+            return verdict
+        wider = replace(asked, record=replace(asked.record, max_output=limit))
+        return replace(verdict, result=wider)
 
     def stream(self, asked: PreparedCall) -> Iterator[str | RawReply]:
         """Yield the answer in pieces; retried only until the first piece arrives.
@@ -111,9 +133,11 @@ class Exchange:
         yield first
         yield from rest
 
-    def shaped(self, asked: PreparedCall) -> RawCall:
-        """Return the call in a form the endpoint is known to support."""
+    def shaped(self, asked: PreparedCall, without: Collection[Feature] = ()) -> RawCall:
+        """Return the call in a form the endpoint is known to support, ``without`` some features."""
         schema, support = asked.request.schema, self.support
+        for feature in without:
+            support = support.without(feature)
         messages = asked.messages
         if schema is not None and not support.schema:
             first = messages[0]
@@ -131,13 +155,12 @@ class Exchange:
 
     def _answered(self, asked: PreparedCall, stopped: Callable[[], bool] | None) -> RawReply:
         self.breaker.check()
-        started = self.breaker.now()
         try:
             reply = self.retry.run(
                 lambda: self._once(asked), patience=asked.timeout * PATIENCE, stopped=stopped
             )
         except EndpointError as error:
-            reply = self._once_more(asked, error, started, stopped)
+            reply = self._once_more(asked, error, stopped)
         except (ReplyError, RefusedError):
             self.breaker.succeeded()
             raise
@@ -161,14 +184,17 @@ class Exchange:
 
     def _supported(self, asked: PreparedCall, send: Callable[[RawCall], T]) -> T:
         """Make one exchange; a refused feature is dropped, at most once, and the call repeated."""
+        dropped: set[Feature] = set()
         for _ in (*Feature, None):
-            call = self.shaped(asked)
+            call = self.shaped(asked, without=dropped)
             try:
                 return send(call)
             except UnsupportedError as error:
                 if not call.support.has(error.feature):
                     break
-                self.capabilities.step_down(error.feature)
+                dropped.add(error.feature)
+                if error.is_lasting:
+                    self.capabilities.step_down(error.feature)
         raise RefusedError(
             "The endpoint rejects the format of the requests.",
             code="endpoint_not_a_model",
@@ -179,21 +205,20 @@ class Exchange:
         self,
         asked: PreparedCall,
         error: EndpointError,
-        started: float,
         stopped: Callable[[], bool] | None,
     ) -> RawReply:
         """Decide, after the last attempt, whether the call is at fault or the endpoint.
 
-        If the endpoint answered others meanwhile, or answers a tiny call now, it is the call: work
-        that waits for the endpoint would repeat the same call forever.
+        If the endpoint answers a tiny call now, and then not this one, it is the call: work that
+        waits for the endpoint would repeat the same call forever. What it answered before tells
+        nothing: an outage may have begun since.
         """
         if error.code == "endpoint_busy" or (stopped and stopped()):
             raise error
-        if not self.breaker.answered_since(started):
-            self._knock(asked, error)
-            # An outage may have ended just before the tiny call.
-            with suppress(EndpointError):
-                return self._once(asked)
+        self._knock(asked, error)
+        # An outage may have ended just before the tiny call.
+        with suppress(EndpointError):
+            return self._once(asked)
         raise ReplyError(
             "The model's endpoint answers other calls but not this one.",
             code="reply_timeout",
@@ -276,9 +301,22 @@ def counted(asked: PreparedCall, reply: RawReply) -> RawReply:
     return replace(reply, prompt_tokens=prompt, completion_tokens=completion)
 
 
+def is_thought(reply: RawReply) -> bool:
+    """Whether a model that reasons was cut off while it did, or because it had."""
+    is_silent = not without_thoughts(reply.text)
+    return reply.finish == "length" and (is_silent or reply.reasoning_tokens > 0)
+
+
 def _unusable(reply: RawReply) -> ReplyError | None:
     if reply.finish == "refused":
         return ReplyError("The model refused to answer.", code="reply_refused")
+    if reply.finish == "length" and is_thought(reply):
+        return ReplyError(
+            "The model's reasoning used up the length limit before its answer was complete.",
+            code="reply_truncated",
+            next_step="Raise the model's context window or this role's limit on the Models page, or"
+            " choose a model that reasons less.",
+        )
     if reply.finish == "length":
         return ReplyError(
             "The model's answer was cut off at the length limit.",

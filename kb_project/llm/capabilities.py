@@ -73,6 +73,10 @@ HEAD_START: Final = 5.0
 and others need not wait for it."""
 
 
+LEAST_ROOM, MOST_ROOM = 2_000, 32_000
+"""Tokens beyond an answer's limit for a model that reasons before it answers."""
+
+
 class Capabilities:
     """``support`` as currently known; if none is given, the first calls detect it."""
 
@@ -86,6 +90,7 @@ class Capabilities:
         # whose first call is running.
         self._answered: set[tuple[str, bool]] = set()
         self._led: set[tuple[str, bool]] = set()
+        self._rooms: dict[str, int] = {}
 
     def configure(self, support: Support | None) -> None:
         """Take ``support`` from the settings if it is new there, as after a test of the endpoint:
@@ -104,6 +109,17 @@ class Capabilities:
     def step_down(self, feature: Feature) -> None:
         with self._changed:
             self.support = self.support.without(feature)
+
+    def room(self, model: str) -> int:
+        """Return the tokens beyond an answer's limit that the model was found to reason with."""
+        return self._rooms.get(model, 0)
+
+    def widen(self, model: str, had: int) -> int:
+        """Give a model that used up the room it ``had`` twice as much; return how much that is."""
+        with self._changed:
+            wider = min(MOST_ROOM, max(LEAST_ROOM, 2 * had))
+            self._rooms[model] = max(wider, self.room(model))
+            return self._rooms[model]
 
     @contextmanager
     def turn(self, model: str, *, has_form: bool) -> Iterator[None]:

@@ -21,7 +21,6 @@ from kb_project.llm.call import (
     Verdict,
     counted,
     failed,
-    judge,
     messages_of,
 )
 from kb_project.llm.capabilities import Capabilities, Support
@@ -36,7 +35,8 @@ from kb_project.llm.ports import (
     SchemaT,
     StoredReply,
 )
-from kb_project.llm.provider import SEED, RawReply, context_too_long
+from kb_project.llm.provider import SEED, RawReply
+from kb_project.llm.refusals import context_too_long
 from kb_project.llm.slots import Slots
 from kb_project.llm.structured import parse, schema_text, storable, streamed_without_thoughts
 from kb_project.llm.tokens import count_tokens
@@ -127,6 +127,9 @@ class Chat:
 
     def _prepared(self, request: ChatRequest[Any]) -> PreparedCall:
         about, prompt = request.about, request.prompt
+        answer, estimate = self._max_output(request), self._estimate(request)
+        most = self.config.room_beside(estimate)
+        room = self._exchange.capabilities.room(self.model_of(request.role))
         record = CallRecord(
             key=self.key_of(request),
             role=request.role,
@@ -137,11 +140,13 @@ class Chat:
             document_id=about.document_id,
             chunk_id=about.chunk_id,
             question_id=about.question_id,
-            prompt_tokens_estimate=self._estimate(request),
-            max_output=self._max_output(request),
+            prompt_tokens_estimate=estimate,
+            max_output=max(answer, min(answer + room, most)),
         )
         timeout = self.config.limits_of(request.role).timeout
-        return PreparedCall(request, record, messages_of(request), timeout)
+        return PreparedCall(
+            request, record, messages_of(request), timeout, answer=answer, most=most
+        )
 
     def _from_cache(
         self, calls: dict[str, PreparedCall]
@@ -229,7 +234,8 @@ class _StreamedCall:
             yield from streamed_without_thoughts(self._read())
             if self.whole is None:
                 raise _cut_off()
-            verdict = judge(self.call, counted(self.call, self.whole), self._seconds())
+            reply = counted(self.call, self.whole)
+            verdict = self.exchange.judged(self.call, reply, self._seconds())
         except ModelError as error:
             verdict = failed(error, self._seconds(), self._received())
             raise
@@ -238,7 +244,11 @@ class _StreamedCall:
             if verdict is None:
                 verdict = failed(halting.stopped(), self._seconds(), self._received())
             self.store.settle([call_id], [verdict.outcome])
-        if isinstance(verdict.result, ModelError):
+        if isinstance(verdict.result, PreparedCall) and not self.text:
+            yield from _StreamedCall(self.store, self.exchange, verdict.result).pieces()
+        elif isinstance(verdict.result, PreparedCall):
+            raise _cut_off()
+        elif isinstance(verdict.result, ModelError):
             raise verdict.result
 
     def _read(self) -> Iterator[str]:

@@ -76,8 +76,11 @@ class ChatConfig:
 
     def input_limit(self, role: Role, wanted: int = 0) -> int:
         """Return the tokens a prompt may have beside the answer."""
-        margin = int(self.context_window * MARGIN)
-        return max(1, self.context_window - self.max_output(role, wanted) - margin)
+        return max(1, self.room_beside(self.max_output(role, wanted)))
+
+    def room_beside(self, prompt: int) -> int:
+        """Return the tokens that a prompt of so many leaves in the window."""
+        return max(0, self.context_window - int(self.context_window * MARGIN) - prompt)
 
     @property
     def host(self) -> str:

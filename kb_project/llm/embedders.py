@@ -19,7 +19,7 @@ from django.utils.functional import cached_property
 
 from kb_project.errors import ModelError, RefusedError, ReplyError, UnavailableError
 from kb_project.llm.http import EMBEDDINGS, Connection
-from kb_project.llm.policy import Breaker, Retry, guarded
+from kb_project.llm.policy import Breaker, LengthLimit, Retry, guarded
 from kb_project.llm.ports import CallOutcome, CallRecord, CallStore, Embedder, Role, Vectors
 from kb_project.llm.structured import storable
 from kb_project.llm.tokens import truncate_tokens
@@ -79,7 +79,7 @@ class EndpointEmbedder:
         self._timeout = timeout
         self._retry = retry or Retry()
         self._breaker = Breaker(self._connection.host)
-        self._longest = LONGEST
+        self._limit = LengthLimit(LONGEST, SHORTEST)
 
     @property
     def fingerprint(self) -> str:
@@ -99,7 +99,7 @@ class EndpointEmbedder:
         return np.concatenate([self._checked(texts[start : start + BATCH]) for start in starts])
 
     def embed_question(self, text: str) -> Vectors:
-        question = truncate_tokens(storable(text)[: self._longest], QUESTION_TOKENS)
+        question = truncate_tokens(storable(text)[: self._limit.now], QUESTION_TOKENS)
         return np.asarray(self._checked([question])[0], np.float32)
 
     def _checked(self, texts: Sequence[str]) -> Vectors:
@@ -123,18 +123,17 @@ class EndpointEmbedder:
         body = {
             "model": self._model,
             # Servers refuse an empty text: hence the full stop.
-            "input": [storable(text)[: self._longest].strip() or "." for text in texts],
+            "input": [storable(text)[: self._limit.now].strip() or "." for text in texts],
             "encoding_format": "float",
         }
         try:
             return self._connection.ask_plainly(EMBEDDINGS, body, self._timeout, largest=_LARGEST)
         except ReplyError as error:
-            if error.code != "context_too_long" or self._longest <= SHORTEST:
+            if error.code != "context_too_long" or not self._limit.refused(texts):
                 # A refusal, because work cannot go on without the vectors.
                 raise RefusedError(
                     error.happened, code=error.code, next_step=error.next_step
                 ) from error
-            self._longest //= 2
         return self._sent(texts)
 
 
@@ -177,7 +176,7 @@ class InstallationEmbedder(EndpointEmbedder):
             prompt_version="1",
             model=self._model,
             prompt_tokens_estimate=sum(
-                len(text[: self._longest].encode()) // BYTES_OF_TOKEN + 1 for text in texts
+                len(text[: self._limit.now].encode()) // BYTES_OF_TOKEN + 1 for text in texts
             ),
             max_output=0,
         )

@@ -22,7 +22,7 @@ from openai import APIStatusError, OpenAI
 
 from kb_project import egress
 from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
-from kb_project.llm import halting, provider
+from kb_project.llm import halting, refusals
 from kb_project.llm.capabilities import NO_FEATURES, Support
 from kb_project.llm.halting import make_halting
 from kb_project.llm.provider import LONGEST_REPLY, UnsupportedError
@@ -61,13 +61,13 @@ class Connection:
         self._is_explained = is_operators or not has_scheme or egress.is_listed(endpoint)
 
     def not_a_model(self) -> ModelError:
-        return self._explained(provider.not_a_model(self.host))
+        return self._explained(refusals.not_a_model(self.host))
 
     def _explained(self, error: ModelError) -> ModelError:
         """Return the error, or one for all of them at a host that the operator does not list."""
         if self._is_explained or error.code not in _UNEXPLAINED:
             return error
-        return provider.not_reached(self.host, getattr(error, "retry_after", 0.0))
+        return refusals.not_reached(self.host, getattr(error, "retry_after", 0.0))
 
     def ask(
         self,
@@ -116,14 +116,14 @@ class Connection:
             with self._sent(path, body, timeout, used) as response:
                 yield self._timed(response.iter_bytes(), deadline)
         except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-            raise provider.timed_out(self.host) from error
+            raise refusals.timed_out(self.host) from error
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
-            raise provider.down(self.host, "cannot be reached, or the connection broke") from error
+            raise refusals.down(self.host, "cannot be reached, or the connection broke") from error
         except openai.APIStatusError as error:
             # Without its cause, which holds the server's own words, and they may echo text or key.
             raise self._refusal(error, used) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise provider.not_a_model(self.host) from error
+            raise refusals.not_a_model(self.host) from error
 
     def decoded(self, read: bytes) -> dict[str, Any]:
         """Decode a response's object; detects servers that answer 200 with an error."""
@@ -131,19 +131,18 @@ class Connection:
             found = json.loads(read)
         except (ValueError, RecursionError):
             if read.lstrip()[:1] == b"{":  # it began well: worth another try
-                raise provider.down(self.host, "stopped partway through an answer") from None
-            raise provider.not_a_model(self.host) from None
+                raise refusals.down(self.host, "stopped partway through an answer") from None
+            raise refusals.not_a_model(self.host) from None
         if not isinstance(found, dict):
-            raise provider.not_a_model(self.host)
+            raise refusals.not_a_model(self.host)
         self.check(found)
         return found
 
     def check(self, found: Mapping[str, Any]) -> None:
         problem = found.get("error")
         if problem and not found.get("choices"):
-            status = problem.get("code") if isinstance(problem, dict) else None
-            known = status if isinstance(status, int) and 400 <= status < 600 else 500
-            raise provider.from_status(known, json.dumps(problem), host=self.host, used=Support())
+            status = refusals.status_in(problem)
+            raise refusals.from_status(status, json.dumps(problem), host=self.host, used=Support())
 
     @contextmanager
     def _sent(
@@ -166,19 +165,19 @@ class Connection:
                     raise
 
     def _refusal(self, error: APIStatusError, used: Support) -> Exception:
-        return provider.from_status(
+        return refusals.from_status(
             error.status_code,
             error.response.text,
             host=self.host,
             used=used,
-            retry_after=_seconds(error.response.headers.get("retry-after", "")),
+            retry_after=refusals.seconds_of(error.response.headers.get("retry-after", "")),
         )
 
     def _timed(self, chunks: Iterator[bytes], deadline: float) -> Iterator[bytes]:
         for chunk in chunks:
             yield chunk
             if time.monotonic() > deadline:
-                raise provider.timed_out(self.host)
+                raise refusals.timed_out(self.host)
 
 
 def bases_of(endpoint: str) -> tuple[str, ...]:
@@ -229,7 +228,7 @@ def _client(base: str, key: str, *, is_operators: bool) -> OpenAI:
             next_step="Enter an address that starts with http:// or https://.",
         )
     if not (key.isascii() and key.isprintable()):
-        raise provider.key_refused(parts.hostname)
+        raise refusals.key_refused(parts.hostname)
     # An organisation named in the environment belongs to another key.
     unsaid: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
     return openai.OpenAI(
@@ -289,11 +288,3 @@ def _request(client: OpenAI, path: str, body: Mapping[str, Any] | None, timeout:
         )
         return closing(unread)
     return client.chat.completions.with_streaming_response.create(**body, timeout=limits)
-
-
-def _seconds(wish: str) -> float:
-    """Parse Retry-After in seconds; a date, its other form, counts as none."""
-    try:
-        return max(0.0, float(wish))
-    except ValueError:
-        return 0.0

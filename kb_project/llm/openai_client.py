@@ -11,7 +11,12 @@ from kb_project.llm.capabilities import Support
 from kb_project.llm.http import CHAT, Connection
 from kb_project.llm.provider import LONGEST_REPLY, SEED, RawCall, RawReply
 
-_FINISHES: Final = {"length": "length", "max_tokens": "length", "content_filter": "refused"}
+_FINISHES: Final = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refused",
+    "refusal": "refused",
+}
 _MOST_TOKENS: Final = 100_000_000
 """A server that reports more than this has miscounted."""
 
@@ -125,24 +130,32 @@ def part_of(event: Mapping[str, Any]) -> RawReply:
 
 def merged(whole: RawReply, part: RawReply) -> RawReply:
     """Merge what is known so far, without the text."""
+    finish = part.finish or whole.finish
+    if whole.finish == "refused":  # the last event says "stop" all the same
+        finish = "refused"
     if part.prompt_tokens is None:
-        return replace(whole, finish=part.finish or whole.finish)
-    return replace(part, text="", finish=part.finish or whole.finish)
+        return replace(whole, finish=finish)
+    return replace(part, text="", finish=finish)
 
 
 def counted(reply: RawReply, usage: object) -> RawReply:
     """Add the token counts, if the server reported any."""
     if not isinstance(usage, Mapping):
         return reply
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
     prompt = _number(usage.get("prompt_tokens"))
+    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
     return replace(
         reply,
         prompt_tokens=prompt,
-        cached_tokens=min(_number(cached) or 0, prompt or 0),
+        cached_tokens=min(cached, prompt or 0),
         completion_tokens=_number(usage.get("completion_tokens")),
+        reasoning_tokens=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
     )
+
+
+def _detail(usage: Mapping[str, Any], details: str, name: str) -> int:
+    found = usage.get(details)
+    return (_number(found.get(name)) if isinstance(found, Mapping) else None) or 0
 
 
 def lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:

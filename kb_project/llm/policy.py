@@ -1,4 +1,5 @@
-"""Calls to an unreliable endpoint: retries, and a breaker that leaves it alone for a while.
+"""Calls to an unreliable endpoint: retries, a breaker that leaves it alone for a while, and the
+length of text it reads.
 
 Retries back off exponentially with "equal jitter" (Marc Brooker, *Exponential Backoff And Jitter*,
 AWS, 2015) and respect the server's Retry-After.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -44,7 +45,6 @@ class Breaker:
         self._lock = threading.Lock()
         self._failures = 0
         self._closed_until = 0.0
-        self._answered = float("-inf")
 
     def check(self) -> None:
         """Raise EndpointError while the endpoint rests; afterwards let one call through."""
@@ -64,20 +64,11 @@ class Breaker:
         """Record that the endpoint answered, even with a refusal."""
         with self._lock:
             self._failures = 0
-            self._answered = self._clock()
 
     def failed(self) -> None:
         with self._lock:
             self._failures += 1
             self._closed_until = self._clock() + self._rest
-
-    def answered_since(self, when: float) -> bool:
-        """Whether any call was answered after ``when``, by this breaker's clock."""
-        with self._lock:
-            return self._answered > when
-
-    def now(self) -> float:
-        return self._clock()
 
 
 @lru_cache(maxsize=64)
@@ -159,3 +150,37 @@ def guarded(breaker: Breaker, retry: Retry, once: Callable[[], T], *, patience: 
         raise
     breaker.succeeded()
     return found
+
+
+class LengthLimit:
+    """How many characters of a text a server reads: learned from what it refuses, forgotten after a
+    while, because the server or its model may be another one since.
+    """
+
+    def __init__(
+        self,
+        longest: int,
+        shortest: int,
+        *,
+        lasts: float = 600.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._longest = longest
+        self._shortest = shortest
+        self._lasts = lasts
+        self._clock = clock
+        self._learned = longest
+        self._until = 0.0
+
+    @property
+    def now(self) -> int:
+        return self._learned if self._clock() < self._until else self._longest
+
+    def refused(self, texts: Sequence[str]) -> bool:
+        """Halve the limit, counted from the longest text sent. False if nothing can be cut."""
+        sent = min(self.now, max(map(len, texts), default=0))
+        if sent <= self._shortest:
+            return False
+        self._learned = max(self._shortest, sent // 2)
+        self._until = self._clock() + self._lasts
+        return True

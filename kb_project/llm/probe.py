@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from kb_project.errors import ModelError, PauseError, ReplyError
-from kb_project.llm.call import Exchange, PreparedCall, messages_of
+from kb_project.llm.call import Exchange, PreparedCall, is_thought, messages_of
 from kb_project.llm.capabilities import Capabilities, Feature, Support
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.embedders import EndpointEmbedder, InstallationEmbedder
@@ -25,7 +25,9 @@ from kb_project.prompt import Prompt
 DEADLINE: Final = 30.0
 LONGEST_CALL: Final = 12.0
 MOST_MODELS: Final = 500
-_TOKENS: Final = 64
+_TOKENS: Final = 2_000
+"""Most use ten; a model that reasons first needs room for it."""
+_THINKING: Final = "Cut off while the model was reasoning: it is used, and given up if refused."
 _QUESTION: Final = "Which colour does the sky have on a clear day?"
 
 
@@ -138,25 +140,28 @@ class _Probe:
         return f"The model answers; the call took {verdict.outcome.completion_tokens} tokens."
 
     def answer_json(self) -> str:
-        self._formed(replace(self.support, schema=False, json=True))
-        return "Answers are JSON when requested."
+        reply = self._formed(replace(self.support, schema=False, json=True))
+        return _THINKING if is_thought(reply) else "Answers are JSON when requested."
 
     def answer_schema(self) -> str:
-        self._formed(replace(self.support, schema=True))
-        return "Answers follow a JSON schema."
+        reply = self._formed(replace(self.support, schema=True))
+        return _THINKING if is_thought(reply) else "Answers follow a JSON schema."
 
-    def _formed(self, support: Support) -> None:
+    def _formed(self, support: Support) -> RawReply:
         exchange = Exchange(self._provider(), capabilities=Capabilities(support))
         call = exchange.shaped(self._asked(Colour))
         reply = exchange.provider.complete(call)
-        if parse(reply.text, Colour).value is None:
+        if not is_thought(reply) and parse(reply.text, Colour).value is None:
             raise ReplyError("The answer does not have the requested format.")
+        return reply
 
     def stream(self) -> str:
         call = Exchange(self._provider(), capabilities=Capabilities(self.support)).shaped(
             self._asked()
         )
         pieces = list(self._provider().stream(call))
+        if pieces and isinstance(pieces[-1], RawReply) and is_thought(pieces[-1]):
+            return _THINKING
         if len(pieces) < 2 or not isinstance(pieces[-1], RawReply):
             raise ReplyError(
                 "The stream ended before the answer was complete.", code="reply_truncated"
@@ -185,9 +190,8 @@ class _Probe:
         prompt = Prompt("probe", "1", "You answer in one word.", _QUESTION)
         request = ChatRequest(Role.ANSWER, prompt, About("test"), schema)
         model = self.config.model_of(Role.ANSWER)
-        record = CallRecord(
-            "", request.role, "test", prompt.name, prompt.version, model, 0, _TOKENS
-        )
+        room = self.config.max_output(Role.ANSWER, _TOKENS)
+        record = CallRecord("", request.role, "test", prompt.name, prompt.version, model, 0, room)
         return PreparedCall(request, record, messages_of(request), max(0.1, self._left()))
 
     def _left(self) -> float:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from kb_project.errors import ModelError, ReplyError
 from kb_project.llm.http import RERANK, Connection
-from kb_project.llm.policy import Retry, RetryPolicy, breaker_of, guarded
+from kb_project.llm.policy import LengthLimit, Retry, RetryPolicy, breaker_of, guarded
 from kb_project.llm.ports import (
     About,
     CallOutcome,
@@ -84,7 +84,7 @@ class EndpointReranker:
         self._timeout = timeout
         self._retry = retry or Retry(POLICY)
         self._breaker = breaker_of(STAGE, endpoint, self._connection.host)
-        self._longest = LONGEST
+        self._limit = LengthLimit(LONGEST, SHORTEST)
 
     @property
     def name(self) -> str:
@@ -133,15 +133,14 @@ class EndpointReranker:
             "model": self._model,
             "query": storable(question),
             # Servers refuse an empty text: hence the full stop.
-            "documents": [storable(text)[: self._longest].strip() or "." for text in texts],
+            "documents": [storable(text)[: self._limit.now].strip() or "." for text in texts],
             "top_n": len(texts),
         }
         try:
             return self._connection.ask_plainly(RERANK, body, self._timeout, largest=_LARGEST)
         except ReplyError as error:
-            if error.code != "context_too_long" or self._longest <= SHORTEST:
+            if error.code != "context_too_long" or not self._limit.refused(texts):
                 raise
-            self._longest //= 2
         return self._sent(question, texts)
 
     def _record(self, question: str, texts: Sequence[str], question_id: UUID | None) -> CallRecord:

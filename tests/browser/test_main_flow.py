@@ -50,8 +50,9 @@ def drop(page: Page, *files: tuple[str, bytes]) -> None:
 
 
 def ask(page: Page, question: str) -> None:
-    page.get_by_label("Your question").fill(question)
-    page.keyboard.press("Enter")
+    field = page.get_by_label("Your question")
+    field.fill(question)
+    field.press("Enter")
     page.wait_for_url(re.compile(r"/questions/"))
     expect(page.locator("#answer[data-events]")).to_have_count(0, timeout=SLOW)
 

@@ -6,6 +6,7 @@ import pytest
 
 from ingestion.documents import outcomes, rereading
 from ingestion.models import (
+    Chunk,
     ChunkExtraction,
     CommunityReport,
     Document,
@@ -13,6 +14,7 @@ from ingestion.models import (
     Fragment,
     Relationship,
 )
+from tests.kb_project.llm.test_refusals import REPLIES
 from tests.model_tier.tier import Tier, misplaced, unaccounted
 from tests.provider import INJECTED
 from workspaces import access
@@ -49,6 +51,25 @@ def test_what_passes_is_tried_again_and_leaves_no_trace(tier: Tier, fault: str):
     assert tier.documents() == {"ready": 2}
     assert not tier.problems()
     assert not unaccounted(tier)
+
+
+def test_with_two_calls_in_five_limited_no_passage_is_lost_whatever_the_provider_says(tier: Tier):
+    limits = [row for row in REPLIES if row["means"] == "endpoint_busy" and row.get("wait", 0) < 2]
+    script = tier.provider.script
+    script.replies = {row["of"]: (row["status"], row["body"]) for row in limits}
+    for one, other in zip(limits * 4, reversed(limits * 4), strict=True):
+        for fault in (one["of"], "fine", other["of"], "fine", "fine"):
+            script.next(fault)
+    tier.add_papers(paragraphs=80)
+
+    tier.drain()
+
+    assert tier.documents() == {"ready": 4}
+    assert tier.count(Chunk) >= 20
+    assert not tier.problems()
+    assert not unaccounted(tier)
+    seen = {request.fault for request in tier.provider.requests}
+    assert seen >= script.replies.keys()
 
 
 @pytest.mark.parametrize("fault", BAD)

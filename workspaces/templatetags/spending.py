@@ -42,6 +42,7 @@ TROUBLES: Final = {
     "endpoint_busy": "the endpoint was busy",
     "endpoint_not_a_model": "not a model's answer",
     "key_refused": "the key was refused",
+    "access_refused": "the endpoint did not allow the call",
     "model_unknown": "the endpoint has no such model",
     "credit_spent": "the provider's credit is spent",
     "request_refused": "the endpoint refused the request",

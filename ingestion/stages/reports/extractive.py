@@ -135,7 +135,7 @@ def write(topic: Topic) -> Report:
 def opening(topic: Topic) -> Sentence | None:
     """The sentence that says what the title's name is; else what the topic's chief member is."""
     title = normalise_name(topic.title)
-    members = sorted(topic.members, key=lambda member: (-member.weight, member.name, member.id))
+    members = sorted(topic.members, key=lambda one: (-round(one.weight, 6), one.name, one.id))
     named = [member for member in members if normalise_name(member.name) in title]
     for member in [*named, *members[:1]]:
         found = [s for s in topic.sentences if member.id in s.introduces]

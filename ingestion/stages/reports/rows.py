@@ -195,9 +195,13 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
     wanted = {span for inside in spans.values() for span in inside}
     with temporary_rows("wanted_spans", columns, sorted(wanted)):
         rows = {row[:3]: row[3:] for row in run_sql(SPANS, {"workspace": values["workspace"]})}
+    # Chunks overlap: the same sentence may have been found in two of them.
+    introduces: defaultdict[Span, set[UUID]] = defaultdict(set)
+    for span, members in introduced.items():
+        if span in rows:
+            introduces[rows[span][0], *span[1:]] |= members
     found: defaultdict[UUID, list[Sentence]] = defaultdict(list)
     for community, inside in spans.items():
-        # Chunks overlap: the same sentence may have been found in two of them.
         seen: set[Span] = set()
         for span in sorted(inside):
             document, text, leads, entities = rows.get(span, (None, "", False, ()))
@@ -208,7 +212,7 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
                 found[community].append(
                     Sentence(
                         *(chunk, document, start, end, line, frozenset(entities)),
-                        introduces=frozenset(introduced.get(span, ())),
+                        introduces=frozenset(introduces[document, start, end]),
                         states=inside[span],
                         leads=leads,
                     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from kb_project.errors import EndpointError, RefusedError, ReplyError
+from kb_project.llm.capabilities import Feature
 from kb_project.llm.fake import FakeProvider, MemoryCallStore
 from kb_project.llm.ports import ChatReply
-from kb_project.llm.provider import RawCall
+from kb_project.llm.provider import RawCall, UnsupportedError
 from tests.kb_project.llm.asking import chat_on, chat_with, request
 from tests.provider import Provider, Seen
 
@@ -36,6 +39,21 @@ def test_a_passage_that_alone_makes_the_endpoint_time_out_is_its_own_fault():
     assert raised.value.code == "reply_timeout"
     [outcome] = store.settled.values()
     assert (outcome.reply, outcome.code) == (None, "reply_timeout")
+
+
+def test_a_passage_that_timed_out_is_asked_about_once_more_after_the_next_answer():
+    tries: Counter[str] = Counter()
+
+    def answer(call: RawCall) -> str:
+        tries[call.request.prompt.user] += 1
+        if "slow" in call.text and tries["good"] == 0:
+            raise too_slow()
+        return "Yes." if call.request.schema is None else ANSWER
+
+    calls = [request("slow"), request("good")]
+    results = dict(chat_with(answer=answer, concurrency=1).ask_many(calls))
+
+    assert {place: type(one) for place, one in results.items()} == {0: ChatReply, 1: ChatReply}
 
 
 def test_every_resume_gets_past_such_a_passage():
@@ -77,6 +95,38 @@ def test_what_the_endpoint_says_to_a_tiny_call_decides(
 
     with pytest.raises(expected):
         chat_with(answer=answer).ask(request())
+
+
+def test_an_outage_that_begins_while_others_are_answered_is_not_the_passages_fault():
+    answered = threading.Event()
+
+    def answer(call: RawCall) -> str:
+        if "good" in call.text and not answered.is_set():
+            return ANSWER
+        # The server dies once the first call was answered.
+        answered.wait(5)
+        raise EndpointError("Away.", code="endpoint_down")
+
+    calls = [request("good"), request("one"), request("two")]
+    results = chat_with(answer=answer).ask_many(calls)
+    assert next(results)[0] == 0
+    answered.set()
+    with pytest.raises(EndpointError):
+        list(results)
+
+
+def test_a_form_that_the_model_missed_is_dropped_for_that_call_only():
+    def answer(call: RawCall) -> str:
+        if "hard" in call.text and call.support.schema:
+            raise UnsupportedError(Feature.SCHEMA, is_lasting=False)
+        return ANSWER
+
+    provider = FakeProvider(answer)
+    chat = chat_with(provider)
+    assert isinstance(chat.ask(request("hard")), ChatReply)
+    assert isinstance(chat.ask(request("easy")), ChatReply)
+
+    assert [call.support.schema for call in provider.calls] == [True, False, True]
 
 
 def test_a_busy_endpoint_is_not_knocked_at():

@@ -128,7 +128,7 @@ def test_a_failed_call_is_settled_too(server):
         ("quota", RefusedError, "no_credit"),
         ("429", EndpointError, "endpoint_busy"),
         ("500", EndpointError, "endpoint_down"),
-        ("503", EndpointError, "endpoint_down"),
+        ("503", EndpointError, "endpoint_busy"),
         ("html", RefusedError, "endpoint_not_a_model"),
         ("not_json", EndpointError, "endpoint_down"),
         ("no_choices", ReplyError, "reply_invalid"),

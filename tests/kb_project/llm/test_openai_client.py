@@ -282,3 +282,44 @@ def test_a_role_has_its_own_model(server):
     chat.ask(request(role=Role.JUDGE))
 
     assert server.requests[0].body["model"] == "judge-model"
+
+
+# --- models that reason ---------------------------------------------------------------------------
+@pytest.mark.parametrize("tokens", [600, 1_500, 4_000])
+def test_a_model_that_reasons_gets_the_room_it_needs_once_and_for_all(server, tokens):
+    server.script.thinks = tokens
+    chat = chat_on(server)
+
+    assert isinstance(chat.ask(request(role=Role.SITUATE)), ChatReply)
+    asked = server.count()
+    assert isinstance(chat.ask(request("Another one.", role=Role.SITUATE)), ChatReply)
+
+    assert server.count() == asked + 1
+    assert server.requests[-1].limit >= tokens
+
+
+def test_an_answer_that_is_streamed_waits_for_the_reasoning_too(server):
+    server.script.thinks = 1_500
+
+    assert "".join(chat_on(server).stream(request(schema=None, role=Role.ANSWER)))
+    assert server.count() == 2
+
+
+def test_reasoning_beyond_the_models_window_says_what_to_raise(server):
+    server.script.thinks = 100_000
+
+    with pytest.raises(ReplyError) as raised:
+        chat_on(server).ask(request())
+
+    assert raised.value.code == "reply_truncated"
+    assert "context window" in raised.value.next_step
+    assert server.count() < 6
+
+
+def test_a_refusal_in_a_stream_is_a_refusal(server):
+    server.script.next("refusal")
+
+    with pytest.raises(ReplyError) as raised:
+        list(chat_on(server).stream(request(schema=None, role=Role.ANSWER)))
+
+    assert raised.value.code == "reply_refused"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.errors import EndpointError, ReplyError
-from kb_project.llm.policy import Breaker, Retry, RetryPolicy
+from kb_project.llm.policy import Breaker, LengthLimit, Retry, RetryPolicy
 
 
 class Clock:
@@ -72,16 +72,6 @@ def test_failures_between_answers_do_not_add_up():
         breaker.succeeded()
 
     breaker.check()
-
-
-def test_it_knows_whether_others_were_answered_meanwhile():
-    clock = Clock()
-    breaker = Breaker("models.example", clock=clock)
-    clock.now = 5
-    breaker.succeeded()
-
-    assert breaker.answered_since(4)
-    assert not breaker.answered_since(5)
 
 
 class Time:
@@ -173,3 +163,20 @@ def test_a_wait_is_never_endless_and_never_nothing(attempt, wish, dice):
     delay = retry_in(Time(), dice).delay(attempt, wish)
 
     assert 0.25 <= delay <= 60
+
+
+def test_a_length_that_was_refused_is_tried_again_after_a_while():
+    clock = Clock()
+    limit = LengthLimit(24_000, 400, clock=clock)
+
+    assert limit.refused(["x" * 3_000, "short"])
+    assert limit.now == 1_500
+    clock.now += 601
+    assert limit.now == 24_000
+
+
+def test_the_shortest_length_is_not_halved():
+    limit = LengthLimit(24_000, 400)
+
+    assert not limit.refused(["a word"])
+    assert limit.now == 24_000

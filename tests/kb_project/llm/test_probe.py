@@ -65,6 +65,16 @@ def test_a_server_that_ignores_the_form_does_not_support_it(server):
     assert not result.support.schema
 
 
+@pytest.mark.parametrize("tokens", [600, 1_500, 4_000])
+def test_a_model_that_reasons_first_loses_no_feature(server, tokens):
+    server.script.thinks = tokens
+
+    result = probed(server)
+
+    assert result.ok
+    assert result.support == Support()
+
+
 def test_a_cut_stream_is_no_stream(server):
     server.script.forget()
     for _ in range(3):

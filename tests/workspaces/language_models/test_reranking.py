@@ -205,6 +205,14 @@ def test_the_test_says_what_fails(workspace, provider):
     assert [call.state for call in ledger(workspace)] == ["failed"]
 
 
+def test_every_test_asks(workspace, provider):
+    language_model_services.reranker_set(workspace=workspace, choice=on(provider))
+    assert testing.reranker_test(workspace=workspace)[0].is_good
+    provider.script.next("401", kind="rerank")
+
+    assert not testing.reranker_test(workspace=workspace)[0].is_good
+
+
 def test_a_reranker_that_ranks_nonsense_first_does_not_pass(workspace, provider):
     rows_ = [{"index": place, "relevance_score": 3 - place} for place in range(3)]
     provider.script.reranking = {"results": rows_}

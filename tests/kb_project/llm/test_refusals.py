@@ -1,13 +1,18 @@
-"""Wordings of real servers."""
+"""Refusals as real servers word them; ``refusals.json`` has whole replies of providers."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.errors import EndpointError, ModelError
 from kb_project.llm.capabilities import Feature, Support
-from kb_project.llm.provider import UnsupportedError, from_status
+from kb_project.llm.provider import UnsupportedError
+from kb_project.llm.refusals import from_status, read
 
 NOTHING = Support.from_dict(dict.fromkeys(Support().as_dict(), False))
 
@@ -15,6 +20,31 @@ NOTHING = Support.from_dict(dict.fromkeys(Support().as_dict(), False))
 def code(status: int, said: str, used: Support = NOTHING) -> str:
     found = from_status(status, said, host="models.example", used=used)
     return found.feature if isinstance(found, UnsupportedError) else found.code
+
+
+REPLIES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "refusals.json").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=[reply["of"] for reply in REPLIES])
+def test_a_reply_of_a_provider_has_its_meaning(reply):
+    names = reply.get("used", Support().as_dict())
+    used = Support.from_dict(NOTHING.as_dict() | dict.fromkeys(names, True))
+
+    assert code(reply["status"], json.dumps(reply["body"]), used) == reply["means"]
+
+
+@pytest.mark.parametrize(
+    "reply", [reply for reply in REPLIES if "wait" in reply], ids=lambda reply: reply["of"]
+)
+def test_a_wait_is_read_from_the_body_where_no_header_has_it(reply):
+    assert read(reply["status"], json.dumps(reply["body"])).wait == pytest.approx(reply["wait"])
+    assert read(reply["status"], json.dumps(reply["body"]), 7.0).wait == 7.0
+
+
+def test_a_page_of_a_firewall_is_no_refused_key():
+    assert code(403, "<!doctype html><title>Attention Required!</title>") == "endpoint_not_a_model"
 
 
 @pytest.mark.parametrize(
