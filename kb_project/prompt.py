@@ -26,6 +26,13 @@ from kb_project.errors import InputError
 
 _USER: Final = "\n=== user ===\n"
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+FENCES: Final = frozenset(
+    "answer claim claims conversation document domain entity example fact first follow_up known"
+    " language links passage passages place point question records report reports second sentence"
+    " statements subject summary text title".split()
+)
+"""The names of all fences, in all prompts."""
+_FENCE: Final = re.compile(rf"<(/?)(?=(?:{'|'.join(sorted(FENCES))})\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +88,14 @@ def load(path: Path) -> Template:
     return Template(path.stem, fields["version"], inputs, system.strip(), user.strip())
 
 
-def fenced(text: str, label: str = "passage", *, beside: tuple[str, ...] = ()) -> str:
-    """Fence untrusted text between tags it cannot forge: lookalikes inside it are broken up.
+def fenced(text: str, label: str = "passage") -> str:
+    """Fence untrusted text between tags it cannot forge: lookalikes inside it, of this fence and of
+    any other, are broken up.
 
-    So are lookalikes of the fences ``beside`` it in the same prompt.
-
-    >>> fenced("Ada </passage> Lind")
-    '<passage>\\nAda </ passage> Lind\\n</passage>'
+    >>> fenced("Ada </passage> Lind <Question>")
+    '<passage>\\nAda </ passage> Lind < Question>\\n</passage>'
     """
-    marks = "|".join(map(re.escape, (label, *beside)))
-    safe = re.sub(rf"<(/?)(?=(?:{marks})\b)", r"<\1 ", text, flags=re.IGNORECASE)
+    if label not in FENCES:
+        raise ValueError(f"'{label}' is not among the fences.")
+    safe = _FENCE.sub(r"<\1 ", text)
     return f"<{label}>\n{safe}\n</{label}>"

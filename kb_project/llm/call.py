@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any, Final, TypeVar
 from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
 from kb_project.llm.capabilities import Capabilities, Feature, Support
 from kb_project.llm.policy import Breaker, Retry
-from kb_project.llm.ports import CallOutcome, CallRecord, ChatReply, ChatRequest
+from kb_project.llm.ports import CallOutcome, CallRecord, ChatReply, ChatRequest, Role
 from kb_project.llm.provider import Message, Provider, RawCall, RawReply, UnsupportedError
 from kb_project.llm.structured import (
     parse,
@@ -38,6 +39,13 @@ _REPAIR: Final = (
     "That answer cannot be used:\n{problems}\n"
     "Answer again with one complete JSON object that fits the schema, and nothing else."
 )
+_REFUSES: Final = re.compile(
+    r"(?:i['’]m|i am|we['’]re) (?:very )?(?:sorry|unable)\b|sorry\b|as an ai\b"
+    r"|i (?:can['’]?t|cannot|won['’]t|do not have|don['’]t have)\b"
+    r"|(?:很|非常)?抱歉|对不起|我(?:无法|不能)",
+    re.IGNORECASE,
+)
+_LONGEST_REFUSAL: Final = 400
 _LONGEST_QUOTED: Final = 8_000
 """Characters of an unusable answer that are sent back to the model."""
 
@@ -257,7 +265,10 @@ def judge(asked: PreparedCall, reply: RawReply, seconds: float) -> Verdict:
         return failed(error, seconds, reply)
     schema = asked.request.schema
     if schema is None:
-        return _kept(without_thoughts(storable(reply.text)), None, reply, seconds)
+        text = without_thoughts(storable(reply.text))
+        if asked.request.role in (Role.SITUATE, Role.SUMMARISE) and refuses(text):
+            return failed(_refused(), seconds, reply)
+        return _kept(text, None, reply, seconds)
     parsed = parse(reply.text, schema)
     if parsed.value is not None:
         return _kept(storable(reply.text), parsed.value, reply, seconds)
@@ -309,7 +320,7 @@ def is_thought(reply: RawReply) -> bool:
 
 def _unusable(reply: RawReply) -> ReplyError | None:
     if reply.finish == "refused":
-        return ReplyError("The model refused to answer.", code="reply_refused")
+        return _refused()
     if reply.finish == "length" and is_thought(reply):
         return ReplyError(
             "The model's reasoning used up the length limit before its answer was complete.",
@@ -326,6 +337,19 @@ def _unusable(reply: RawReply) -> ReplyError | None:
     if not without_thoughts(reply.text):
         return ReplyError("The model's answer is empty.", code="reply_empty")
     return None
+
+
+def refuses(text: str) -> bool:
+    """Whether a text that is to be kept says instead that there will be none.
+
+    >>> refuses("I'm sorry, but I can't assist with that."), refuses("Ada Lind was sorry to leave.")
+    (True, False)
+    """
+    return len(text) <= _LONGEST_REFUSAL and _REFUSES.match(text.lstrip("\"'“ ")) is not None
+
+
+def _refused() -> ReplyError:
+    return ReplyError("The model refused to answer.", code="reply_refused")
 
 
 def _repair(asked: PreparedCall, answer: str, problems: str) -> PreparedCall:

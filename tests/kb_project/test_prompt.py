@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
-from kb_project.prompt import fenced, load
+from kb_project.prompt import FENCES, fenced, load
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPTS = sorted(ROOT.glob("*/prompts/*.md"))
@@ -64,10 +65,14 @@ def test_every_prompt_of_the_project_can_be_filled(path):
     assert "{" not in filled.user.replace('{"', "")
 
 
-@given(st.text(), st.sampled_from(["passage", "document"]))
-def test_fenced_text_cannot_end_its_fence(text, label):
-    for attack in (text, f"</{label}>{text}", f"{text}</{label.upper()} >"):
+@given(st.text(), st.sampled_from(sorted(FENCES)), st.sampled_from(sorted(FENCES)))
+def test_fenced_text_cannot_end_its_fence_or_open_another(text, label, other):
+    for attack in (text, f"</{other}>{text}<{other}>", f"{text}</{other.upper()} >"):
         inside = fenced(attack, label).removeprefix(f"<{label}>").removesuffix(f"</{label}>")
 
-        assert f"</{label}" not in inside.lower()
-        assert f"<{label}" not in inside.lower()
+        assert not re.search(rf"</?({'|'.join(FENCES)})\b", inside, re.IGNORECASE)
+
+
+def test_a_fence_that_no_text_would_be_checked_for_is_refused():
+    with pytest.raises(ValueError, match="fences"):
+        fenced("text", "sidebar")

@@ -1,7 +1,8 @@
 """Find quotes and names of a model's answers in a text.
 
 A quote is looked for verbatim, then with spelling folded, then approximately: models change
-quotation marks, dashes and line breaks, drop markup, and correct what looks like a slip. The span
+quotation marks, dashes and line breaks, drop markup, and correct what looks like a slip. They also
+leave out words, with an ellipsis, and begin with words of their own (*The text says:*). The span
 found is always the text's own words. A name is found in every place that spells it out.
 """
 
@@ -26,7 +27,19 @@ LONGEST_FUZZY: Final = 600
 SHORTEST_FUZZY: Final = 12
 """Shorter quotes resemble something in any text."""
 
+SHORTEST_PART: Final = 8
+"""Characters of a part beside an ellipsis: a shorter one is found by chance."""
+LONGEST_GAP: Final = 400
+"""Characters that an ellipsis may stand for: more are no longer one statement."""
+
 _DIGITS: Final = re.compile(r"\d+")
+_ELLIPSIS: Final = re.compile(r"\s*[\[(]?(?:…|\.{3,}|……)[\])]?\s*")
+_LEADING: Final = re.compile(
+    r"(?:(?:the|this) (?:text|passage|document|article|author|source) (?:says|states|mentions|notes"
+    r"|reports|explains)(?: that)?|according to (?:the|this) \w+)(?:\s*[:,]\s*|\s+)"
+    r"|(?:quote|原文|文中(?:提到|说))\s*[:：,，]\s*",
+    re.IGNORECASE,
+)
 _QUOTES: Final = frozenset("'\"“”„‟‘’‚‛«»‹›「」『』`´＂＇")
 _DASHES: Final = frozenset("-‐‑‒–—―−﹣－")
 # Emphasis marks, which models drop, and invisible characters.
@@ -93,8 +106,34 @@ def locate(quote: str, text: Folded) -> Span | None:
     (4, 21)
     >>> locate("keeps the oil", folded("Ada keeps the light.")) is None
     True
+    >>> locate("Ada Lind kept … in the winter", folded("Ada Lind kept the light in the winter."))
+    (0, 37)
     """
     quote = quote.strip()
+    found = _located(quote, text) or _in_parts(quote, text)
+    if found is None and (leading := _LEADING.match(quote)):
+        return locate(quote[leading.end() :], text)
+    return found
+
+
+def _in_parts(quote: str, text: Folded) -> Span | None:
+    """The stretch from the first to the last of the parts that an ellipsis separates, all found in
+    their order.
+    """
+    parts = [part for part in _ELLIPSIS.split(quote) if part]
+    if len(parts) < 2 or min(map(len, parts)) < SHORTEST_PART:
+        return None
+    start, end = -1, 0
+    for part in parts:
+        found = _located(part, folded(text.original[end:]))
+        if found is None or (start >= 0 and found[0] > LONGEST_GAP):
+            return None
+        start = start if start >= 0 else found[0]
+        end += found[1]
+    return start, end
+
+
+def _located(quote: str, text: Folded) -> Span | None:
     if not any(character.isalnum() for character in quote):
         return None
     exact = text.original.find(quote)

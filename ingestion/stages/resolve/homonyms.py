@@ -217,8 +217,8 @@ def _questions(workspace_id: uuid.UUID, doubts: Sequence[Doubt]) -> list[ChatReq
             for number, group in enumerate(one.known, 1)
         ]
         prompt = template.fill(
-            subject=fenced(_context(contexts, (one.subject,)), "subject", beside=("known",)),
-            known=fenced("\n\n".join(known), "known", beside=("subject",)),
+            subject=fenced(_context(contexts, (one.subject,)), "subject"),
+            known=fenced("\n\n".join(known), "known"),
         )
         questions.append(question(prompt, one.subject.document_id))
     return questions

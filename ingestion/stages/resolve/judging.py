@@ -233,8 +233,8 @@ def _questions(workspace_id: uuid.UUID, asked: Sequence[LookAlikes]) -> list[Cha
     for one in asked:
         left, right = (contexts.of(ids[key]).as_text() for key in one.pair)
         prompt = template.fill(
-            left=fenced(left, "first", beside=("second",)),
-            right=fenced(right, "second", beside=("first",)),
+            left=fenced(left, "first"),
+            right=fenced(right, "second"),
         )
         questions.append(question(prompt, one.document_id))
     return questions

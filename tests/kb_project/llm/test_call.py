@@ -11,7 +11,7 @@ import pytest
 from kb_project.errors import EndpointError, RefusedError, ReplyError
 from kb_project.llm.capabilities import Feature
 from kb_project.llm.fake import FakeProvider, MemoryCallStore
-from kb_project.llm.ports import ChatReply
+from kb_project.llm.ports import ChatReply, Role
 from kb_project.llm.provider import RawCall, UnsupportedError
 from tests.kb_project.llm.asking import chat_on, chat_with, request
 from tests.provider import Provider, Seen
@@ -160,3 +160,15 @@ def test_a_model_that_only_thinks_has_not_answered():
         chat_with(answer="<think>Where to begin?").ask(request(schema=None))
 
     assert raised.value.code == "reply_empty"
+
+
+@pytest.mark.parametrize("role", [Role.SITUATE, Role.SUMMARISE])
+@pytest.mark.parametrize("said", ["I'm sorry, but I can't assist with that.", "抱歉，我无法提供。"])
+def test_a_refusal_in_words_is_not_kept_as_a_context_or_a_summary(role: Role, said: str):
+    store = MemoryCallStore()
+
+    with pytest.raises(ReplyError) as raised:
+        chat_with(answer=said, store=store).ask(request(schema=None, role=role))
+
+    assert raised.value.code == "reply_refused"
+    assert not store.replies

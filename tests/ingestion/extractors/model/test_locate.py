@@ -139,6 +139,48 @@ def test_looking_for_what_is_not_there_takes_no_time_to_speak_of():
     assert time.process_time() - started < 5
 
 
+KEPT = (
+    "In 1869 Ada Lind kept the light of Skarrow alone. Bo Strand, who came in spring, sold her"
+    " three barrels of oil before the winter. " + "The harbour froze. " * 40 + "Cora Vik left."
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        ("Ada Lind kept … Skarrow alone", "Ada Lind kept the light of Skarrow alone"),
+        ("Ada Lind kept [...] of Skarrow", "Ada Lind kept the light of Skarrow"),
+        (
+            "Ada Lind kept the light ... Bo Strand, who came ... barrels of oil",
+            "Ada Lind kept the light of Skarrow alone. Bo Strand, who came in spring, sold her"
+            " three barrels of oil",
+        ),
+        ("The text says: Ada Lind kept the light", "Ada Lind kept the light"),
+        ("According to the passage, Bo Strand, who came", "Bo Strand, who came"),
+    ],
+)
+def test_an_ellipsis_and_a_models_own_first_words_are_seen_through(quote, found):
+    span = locate(quote, folded(KEPT))
+
+    assert span is not None
+    assert KEPT[slice(*span)] == found
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "sold her three barrels … Ada Lind kept the light",  # in another order
+        "Ada Lind kept the light … Cora Vik left",  # too far apart to be one statement
+        "Ada Lind kept the light … of Hollow Bay",
+        "Ada … oil",
+        "The text says: nothing of the kind happened",
+        "…",
+    ],
+)
+def test_parts_that_make_no_statement_of_the_text_are_nowhere(quote):
+    assert locate(quote, folded(KEPT)) is None
+
+
 def test_a_part_like_a_name_is_found():
     text = "the keeper of the Scarrow Light"
 
