@@ -194,8 +194,8 @@ class ModelError(KBError):
 class ReplyError(ModelError):
     """One call got no usable answer; other calls may succeed.
 
-    Codes: reply_truncated, reply_invalid, reply_refused, reply_empty, reply_timeout,
-    context_too_long, request_refused, report_unreferenced, stopped.
+    Codes: reply_truncated, reply_invalid, reply_refused, reply_empty, reply_timeout, prompt_cut,
+    context_too_long, prompt_cut, request_refused, report_unreferenced, stopped.
     """
 
     default_code = "reply_invalid"

@@ -99,7 +99,8 @@ class Script:
     truncated, huge, nested, fenced, injection, html, not_json, no_choices, drip,
     refusal (of a stream); and those of
     ``replies``, each a status and a body. ``reranking`` is said in place of scores by shared words.
-    ``thinks`` are the tokens that the model reasons first.
+    ``thinks`` are the tokens that the model reasons first, ``window`` those it reads without
+    a word about the rest.
     """
 
     key: str = ""
@@ -110,6 +111,7 @@ class Script:
     reranking: dict[str, Any] = field(default_factory=dict)
     replies: dict[str, tuple[int, Any]] = field(default_factory=dict)
     thinks: int = 0
+    window: int = 0
     hang_seconds: float = 30.0
     _answers: list[tuple[re.Pattern[str], Answer]] = field(default_factory=list)
     _faults: dict[str, deque[str]] = field(default_factory=dict)
@@ -298,12 +300,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _chat(self, seen: Seen) -> None:
-        text, finish = said(seen, self.server.provider.script)
+        script = self.server.provider.script
+        text, finish = said(seen, script)
         usage: dict[str, Any] | None = None
-        if self.server.provider.script.reports_usage:
-            thoughts = min(seen.limit, self.server.provider.script.thinks)
+        if script.reports_usage:
+            thoughts = min(seen.limit, script.thinks)
             usage = {
-                "prompt_tokens": len(seen.text) // 4,
+                "prompt_tokens": min(len(seen.text) // 4, script.window or len(seen.text)),
                 "completion_tokens": thoughts + len(text) // 4,
                 "completion_tokens_details": {"reasoning_tokens": thoughts},
             }

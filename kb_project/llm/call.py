@@ -46,6 +46,10 @@ _REFUSES: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REFUSAL: Final = 400
+_WINDOWS: Final = tuple(size * 2**power for power in range(9, 18) for size in (1, 3))
+_OFF: Final = 2
+_SURELY_MORE: Final = 1.25
+"""Tokenizers differ: the model's count may be lower than ours by some."""
 _LONGEST_QUOTED: Final = 8_000
 """Characters of an unusable answer that are sent back to the model."""
 
@@ -112,6 +116,8 @@ class Exchange:
         """Judge the reply. A model that reasoned up to its limit is asked again with more room, and
         has it from then on.
         """
+        if window := window_that_cut(asked, reply):
+            return failed(_prompt_cut(window), seconds, reply)
         verdict = judge(asked, reply, seconds)
         if not is_thought(reply) or not asked.most:
             return verdict
@@ -310,6 +316,26 @@ def counted(asked: PreparedCall, reply: RawReply) -> RawReply:
     if completion is None:
         completion = len(reply.text) // 4 + 1
     return replace(reply, prompt_tokens=prompt, completion_tokens=completion)
+
+
+def window_that_cut(asked: PreparedCall, reply: RawReply) -> int:
+    """Return the window to which the server cut the prompt without a word, 0 if it did not.
+
+    Ollama does by default. It then reports exactly its window's tokens, although more were sent;
+    a count that is merely low may be one without what the server had cached.
+    """
+    read = reply.prompt_tokens or 0
+    window = next((size for size in _WINDOWS if 0 <= size - read <= _OFF), 0)
+    return window if asked.record.prompt_tokens_estimate > _SURELY_MORE * window else 0
+
+
+def _prompt_cut(window: int) -> ReplyError:
+    return ReplyError(
+        f"The model's server read only {window:,} tokens of a longer text.",
+        code="prompt_cut",
+        next_step="Raise the server's context length (num_ctx in Ollama), or lower the context"
+        " window on the Models page to it.",
+    )
 
 
 def is_thought(reply: RawReply) -> bool:

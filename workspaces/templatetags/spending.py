@@ -38,6 +38,7 @@ TROUBLES: Final = {
     "reply_refused": "the model refused",
     "reply_timeout": "took too long",
     "context_too_long": "the text was too long for the model",
+    "prompt_cut": "the server read only part of the text",
     "endpoint_down": "the endpoint did not answer",
     "endpoint_busy": "the endpoint was busy",
     "endpoint_not_a_model": "not a model's answer",

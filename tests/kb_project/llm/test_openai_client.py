@@ -323,3 +323,23 @@ def test_a_refusal_in_a_stream_is_a_refusal(server):
         list(chat_on(server).stream(request(schema=None, role=Role.ANSWER)))
 
     assert raised.value.code == "reply_refused"
+
+
+# --- servers that cut the prompt ------------------------------------------------------------------
+@pytest.mark.parametrize("window", [2_048, 3_072, 8_192])
+def test_a_prompt_that_the_server_cut_without_a_word_is_noticed(server, window):
+    server.script.window = window
+    store = MemoryCallStore()
+
+    with pytest.raises(ReplyError) as raised:
+        chat_on(server, store=store).ask(request("word " * 10_000))
+
+    assert raised.value.code == "prompt_cut"
+    assert f"{window:,} tokens" in raised.value.happened
+    assert not store.replies
+
+
+def test_a_low_count_alone_is_no_cut_prompt(server):
+    server.script.window = 2_000  # a server that does not count what it had cached
+
+    assert isinstance(chat_on(server).ask(request("word " * 10_000)), ChatReply)
