@@ -106,6 +106,8 @@ def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfi
         is_operators=is_operators,
         models={Role(role): offered(name) for role, name in row.role_models.items()},
         limits={Role(role): _limits(Role(role), found) for role, found in row.limits.items()},
+        # The operator pays for the installation's model: a parameter may change the price.
+        parameters={} if is_operators else {Role(r): found for r, found in row.parameters.items()},
         concurrency=row.concurrency,
         context_window=row.context_window,
         support=Support.from_dict(row.support) if row.support else None,

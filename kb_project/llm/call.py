@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
@@ -69,6 +69,7 @@ class PreparedCall:
     is_repair: bool = False
     answer: int = 0
     most: int = 0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,7 @@ class Exchange:
             timeout=asked.timeout,
             schema=strict_schema(schema) if schema is not None else None,
             support=support,
+            parameters=asked.parameters,
         )
 
     def _answered(self, asked: PreparedCall, stopped: Callable[[], bool] | None) -> RawReply:

@@ -122,6 +122,8 @@ class Chat:
             [[turn.speaker, turn.text] for turn in request.turns],
             [schema.__name__, schema_text(schema)] if schema else None,
         ]
+        if parameters := self.config.parameters.get(request.role):
+            shaping.append(dict(parameters))
         # Plain ASCII escapes, because a lone surrogate cannot be encoded.
         return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()
 
@@ -145,7 +147,10 @@ class Chat:
         )
         timeout = self.config.limits_of(request.role).timeout
         return PreparedCall(
-            request, record, messages_of(request), timeout, answer=answer, most=most
+            *(request, record, messages_of(request), timeout),
+            answer=answer,
+            most=most,
+            parameters=self.config.parameters.get(request.role, {}),
         )
 
     def _from_cache(

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from kb_project.llm.capabilities import Support
@@ -51,7 +51,8 @@ class ChatConfig:
     """``model`` serves roles without one in ``models``. ``concurrency`` is for all workers
     together.
 
-    ``support`` is None while nothing is known. ``is_operators`` is for the installation's model.
+    ``parameters`` are what a role's requests say besides. ``support`` is None while nothing is
+    known. ``is_operators`` is for the installation's model.
     """
 
     endpoint: str
@@ -59,6 +60,7 @@ class ChatConfig:
     key: str = field(default="", repr=False)
     models: Mapping[Role, str] = field(default_factory=dict)
     limits: Mapping[Role, RoleLimits] = field(default_factory=dict)
+    parameters: Mapping[Role, Mapping[str, Any]] = field(default_factory=dict)
     concurrency: int = 8
     context_window: int = 16_000
     support: Support | None = None

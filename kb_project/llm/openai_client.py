@@ -91,6 +91,8 @@ def body_of(call: RawCall) -> dict[str, Any]:
         body["response_format"] = {"type": "json_schema", "json_schema": form}
     elif call.schema is not None and support.json:
         body["response_format"] = {"type": "json_object"}
+    if call.parameters:  # the client takes no names it does not know, but sends these along
+        body["extra_body"] = dict(call.parameters)
     return body
 
 

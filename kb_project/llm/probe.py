@@ -192,7 +192,9 @@ class _Probe:
         model = self.config.model_of(Role.ANSWER)
         room = self.config.max_output(Role.ANSWER, _TOKENS)
         record = CallRecord("", request.role, "test", prompt.name, prompt.version, model, 0, room)
-        return PreparedCall(request, record, messages_of(request), max(0.1, self._left()))
+        parameters = self.config.parameters.get(Role.ANSWER, {})
+        timeout = max(0.1, self._left())
+        return PreparedCall(request, record, messages_of(request), timeout, parameters=parameters)
 
     def _left(self) -> float:
         return min(LONGEST_CALL, self.deadline - time.monotonic())

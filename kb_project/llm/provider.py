@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -39,7 +39,7 @@ class RawCall:
     """A call as sent. ``schema`` is a JSON schema, or None for free text.
 
     ``request`` is the original request; adapters ignore it, fakes use it. ``timeout`` is in
-    seconds.
+    seconds. ``parameters`` are sent as they are.
     """
 
     request: ChatRequest[Any]
@@ -49,6 +49,7 @@ class RawCall:
     timeout: float
     schema: dict[str, Any] | None = None
     support: Support = field(default_factory=Support)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str:

@@ -30,6 +30,7 @@ class RoleModelSerializer(serializers.Serializer[Any]):
     model = serializers.CharField()
     max_output = serializers.IntegerField(help_text="Maximum tokens in a reply.")
     timeout = serializers.IntegerField(help_text="Seconds.")
+    parameters = serializers.DictField(help_text="What its requests say besides.")
 
 
 class EmbeddingSerializer(serializers.Serializer[Any]):
@@ -76,6 +77,12 @@ class ModelsApi(WorkspaceAPIView):
             child=serializers.DictField(child=serializers.IntegerField(min_value=1)),
             required=False,
             help_text="By role: max_output in tokens, timeout in seconds.",
+        )
+        parameters = serializers.DictField(
+            child=serializers.DictField(),
+            required=False,
+            help_text="By role: what its requests say besides, such as reasoning_effort. Not sent"
+            " to the installation's model.",
         )
         concurrency = serializers.IntegerField(required=False)
         context_window = serializers.IntegerField(required=False)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
-from typing import ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from kb_project import egress
@@ -24,11 +25,23 @@ LONGEST_TIMEOUT: Final = 3_600
 CONCURRENCY: Final = (1, 256)
 CONTEXT_WINDOW: Final = (512, 10_000_000)
 GLEANINGS: Final = (0, 5)
+OPTIONS: Final = (
+    *("context_window", "concurrency", "gleanings"),
+    *("wants_claims", "allows_general", "wants_judge"),
+)
+"""What settings, choices and the form have under the same name."""
+LONGEST_PARAMETERS: Final = 1_000
+OWN_PARAMETERS: Final = frozenset(
+    "model messages input prompt stream stream_options response_format max_tokens"
+    " max_completion_tokens n seed tools tool_choice functions function_call".split()
+)
+"""What requests say already."""
 MOST_MONEY: Final = Decimal(10_000_000)
 DEAREST: Final = Decimal(10_000)
 """Per million tokens: above it, a cost would not fit its column."""
 
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f]")
+_PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
 _FULL_ADDRESS: Final = re.compile(r"/(chat/)?completions/?$")
 
 
@@ -53,12 +66,14 @@ ChoiceT = TypeVar("ChoiceT", bound=EndpointChoice)
 class ModelChoice(EndpointChoice):
     """An admin's choice of chat models.
 
-    ``role_models`` is ``{role: model}``; ``limits`` is ``{role: {"max_output", "timeout"}}``.
+    ``role_models`` is ``{role: model}``; ``limits`` is ``{role: {"max_output", "timeout"}}``;
+    ``parameters`` is ``{role: {name: value}}``, sent as they are.
     """
 
     is_local: bool = False
     role_models: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     concurrency: int = 8
     context_window: int = 16_000
     gleanings: int = 1
@@ -87,6 +102,17 @@ def choice_in(settings: ModelSettings) -> ModelChoice:
     return ModelChoice(**stored, entity_types=tuple(settings.entity_types))
 
 
+def set_options(settings: ModelSettings, choice: ModelChoice) -> None:
+    """Set everything except the server and its key."""
+    settings.is_local = choice.is_local and not choice.endpoint
+    settings.role_models = dict(choice.role_models)
+    settings.limits = {role: dict(limits) for role, limits in choice.limits.items()}
+    settings.parameters = {role: dict(found) for role, found in choice.parameters.items()}
+    settings.entity_types = list(choice.entity_types)
+    for name in OPTIONS:
+        setattr(settings, name, getattr(choice, name))
+
+
 def rerank_choice_in(settings: ModelSettings) -> RerankChoice:
     """Return the present choice, never with the key."""
     return RerankChoice(
@@ -104,6 +130,7 @@ def checked(choice: ModelChoice) -> ModelChoice:
         _checked_server(choice, checked_endpoint),
         role_models={role: model for role, model in role_models.items() if model},
         limits=_checked_limits(choice.limits),
+        parameters=_checked_parameters(choice.parameters),
         concurrency=_within(choice.concurrency, CONCURRENCY, "Calls at once"),
         context_window=_within(choice.context_window, CONTEXT_WINDOW, "The context window"),
         gleanings=_within(choice.gleanings, GLEANINGS, "Second looks"),
@@ -270,6 +297,72 @@ def _checked_limits(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[
                 for name, value in limits.items()
             }
     return found
+
+
+def parameters_in(text: str) -> dict[str, Any]:
+    """Read parameters as people type them: a JSON object, or names with their values.
+
+    >>> parameters_in("reasoning_effort=low, top_p=0.9")
+    {'reasoning_effort': 'low', 'top_p': 0.9}
+    """
+    text = text.strip()
+    if text.startswith("{"):
+        try:
+            found = json.loads(text, parse_constant=str)
+        except (ValueError, RecursionError):
+            raise _refused("The parameters are no JSON object.") from None
+        return checked_parameters(found)
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise _refused(
+            f"'{wrong[0].strip()[:40]}' has no value.",
+            "Enter parameters as name=value between commas, or as a JSON object.",
+        )
+    return checked_parameters({name.strip(): _value_in(value.strip()) for name, _, value in pairs})
+
+
+def parameters_text(parameters: Mapping[str, Any]) -> str:
+    """
+    >>> parameters_text({"reasoning_effort": "low"}), parameters_text({"stop": ["a", "b"]})
+    ('reasoning_effort=low', '{"stop": ["a", "b"]}')
+    """
+    plain = ", ".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in parameters.items()
+    )
+    try:
+        is_plain = parameters_in(plain) == dict(parameters)
+    except InputError:
+        is_plain = False
+    return plain if is_plain else json.dumps(dict(parameters), ensure_ascii=False)
+
+
+def checked_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a request may say besides. Raises InputError for what it says already."""
+    for name in parameters:
+        if not _PARAMETER.fullmatch(name):
+            raise _refused(f"'{name[:40]}' is no name of a parameter.")
+        if name in OWN_PARAMETERS:
+            raise _refused(f"'{name}' is set by Concordance itself.")
+    try:
+        said = json.dumps(parameters, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        raise _refused("The parameters are no JSON object.") from None
+    if len(said) > LONGEST_PARAMETERS or r"\u0000" in said:
+        raise _refused(f"A role's parameters have at most {LONGEST_PARAMETERS:,} characters.")
+    return dict(parameters)
+
+
+def _checked_parameters(given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    _refuse_unknown_roles(given)
+    return {role: checked_parameters(found) for role, found in given.items() if found}
+
+
+def _value_in(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _refuse_unknown_roles(given: Mapping[str, object]) -> None:

@@ -20,10 +20,7 @@ from workspaces.usage.queries import Spending
 CheckedT = TypeVar("CheckedT")
 SPARE_PRICES: Final = 2
 MOST_PRICE_ROWS: Final = 50
-PLAIN_FIELDS: Final = (
-    *("endpoint", "model", "context_window", "concurrency", "gleanings"),
-    *("wants_claims", "allows_general", "wants_judge"),
-)
+PLAIN_FIELDS: Final = ("endpoint", "model", *rules.OPTIONS)
 """Fields of the form that a choice has under the same name."""
 ROLE_TITLES: Final = {
     Role.EXTRACT: "Find entities and facts",
@@ -127,6 +124,12 @@ class ModelForm(forms.Form):
                 max_value=rules.LONGEST_TIMEOUT,
                 label=f"Patience: {title}",
             )
+            self.fields[f"{role}_parameters"] = forms.CharField(
+                required=False,
+                max_length=rules.LONGEST_PARAMETERS,
+                label=f"Parameters: {title}",
+                widget=forms.TextInput({"placeholder": "reasoning_effort=low"}),
+            )
 
     def clean_endpoint(self) -> str:
         return ruled(rules.checked_endpoint, self.cleaned_data["endpoint"])
@@ -134,17 +137,24 @@ class ModelForm(forms.Form):
     def clean_key(self) -> str:
         return ruled(rules.checked_key, self.cleaned_data["key"])
 
+    def clean(self) -> dict[str, Any]:
+        for role in Role:
+            name = f"{role}_parameters"
+            try:
+                self.cleaned_data[name] = rules.parameters_in(self.cleaned_data.get(name, ""))
+            except InputError as error:
+                self.add_error(name, error.happened)
+        return self.cleaned_data
+
     def clean_entity_types(self) -> tuple[str, ...]:
         names = self.cleaned_data["entity_types"].split(",")
         return ruled(rules.checked_entity_types, names)
 
     def role_rows(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
-        """Yield each role's title with its three fields."""
+        """Yield each role's title with its fields."""
+        names = ("model", "max_output", "timeout", "parameters")
         for role in Role:
-            yield (
-                ROLE_TITLES[role],
-                [self[f"{role}_{name}"] for name in ("model", "max_output", "timeout")],
-            )
+            yield ROLE_TITLES[role], [self[f"{role}_{name}"] for name in names]
 
     @property
     def has_role_errors(self) -> bool:
@@ -159,6 +169,7 @@ class ModelForm(forms.Form):
             is_local=is_local and not data["endpoint"],
             role_models={role.value: data[f"{role}_model"] for role in Role},
             limits={role.value: _limits(data, role) for role in Role},
+            parameters={role.value: data[f"{role}_parameters"] for role in Role},
         )
 
 
@@ -170,6 +181,9 @@ def model_form(state: ModelState, data: Mapping[str, Any] | None = None) -> Mode
         initial[f"{row.role}_model"] = row.own
         initial[f"{row.role}_max_output"] = row.own_max_output
         initial[f"{row.role}_timeout"] = row.own_timeout
+        initial[f"{row.role}_parameters"] = rules.parameters_text(
+            chosen.parameters.get(row.role, {})
+        )
     form = ModelForm(data, initial=initial)
     for row in state.roles:
         form.fields[f"{row.role}_max_output"].widget.attrs["placeholder"] = str(row.max_output)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from django.conf import settings
 
@@ -35,6 +36,7 @@ class RoleModel:
     timeout: int
     own_max_output: int | None
     own_timeout: int | None
+    parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,7 @@ def _role(role: Role, choice: ModelChoice, model: str, tier: Tier) -> RoleModel:
         timeout=int(timeout or usual.timeout),
         own_max_output=None if max_output is None else int(max_output),
         own_timeout=None if timeout is None else int(timeout),
+        parameters={} if tier == "installation" else choice.parameters.get(role, {}),
     )
 
 

@@ -33,6 +33,7 @@ from workspaces.language_models.choice import (
     choice_in,
     origin,
     rerank_choice_in,
+    set_options,
 )
 from workspaces.models import (
     AuditAction,
@@ -83,7 +84,7 @@ def model_settings_save(
         if (row.endpoint, row.model) != (choice.endpoint, choice.model):
             row.support = {}
         _set_server(row, choice)
-        _set_options(row, choice)
+        set_options(row, choice)
         _check_offered(row)
         row.save()
         if choice.key and choice.endpoint:
@@ -136,7 +137,13 @@ def _drop_own_model(workspace: Workspace, user: User | None, *, is_local: bool) 
     with access.in_workspace(workspace.pk):
         chosen = choice_in(ports.settings_of(workspace.pk) or ModelSettings())
         nothing = replace(
-            chosen, endpoint="", model="", role_models={}, limits={}, is_local=is_local
+            chosen,
+            endpoint="",
+            model="",
+            role_models={},
+            limits={},
+            parameters={},
+            is_local=is_local,
         )
         model_settings_save(workspace=workspace, choice=nothing, user=user)
 
@@ -367,19 +374,6 @@ def _set_server(row: ModelSettings, choice: EndpointChoice) -> None:
     if key is not None:
         setattr(row, sealed_key, secrets.seal(key, row.workspace_id))
         setattr(row, key_hint, secrets.hint(key))
-
-
-def _set_options(row: ModelSettings, choice: ModelChoice) -> None:
-    row.is_local = choice.is_local and not choice.endpoint
-    row.role_models = dict(choice.role_models)
-    row.limits = {role: dict(limits) for role, limits in choice.limits.items()}
-    row.concurrency = choice.concurrency
-    row.context_window = choice.context_window
-    row.gleanings = choice.gleanings
-    row.wants_claims = choice.wants_claims
-    row.allows_general = choice.allows_general
-    row.wants_judge = choice.wants_judge
-    row.entity_types = list(choice.entity_types)
 
 
 def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:

@@ -23,7 +23,8 @@ class ModelSettings(TenantModel):
 
     ``sealed_key`` is the endpoint's key, encrypted; it is never shown again, ``key_hint`` is its
     end. ``model`` serves every role that ``role_models`` names no model for; that is ``{role:
-    model}`` and ``limits`` ``{role: {"max_output", "timeout"}}``, roles as in
+    model}``, ``limits`` is ``{role: {"max_output", "timeout"}}``, and ``parameters`` is what a
+    role's requests to an endpoint of its own say besides, roles as in
     ``kb_project.llm.ports.Role``. ``support`` is what the endpoint was found to support:
     ``{"schema", "json", "stream", …}``. ``tuning`` was learned from the documents: ``{"domain",
     "language", "examples"}``. ``allows_general`` lets answers add general knowledge, marked as
@@ -41,6 +42,7 @@ class ModelSettings(TenantModel):
     model = models.CharField(max_length=120, blank=True, default="", db_default="")
     role_models = models.JSONField(default=dict, blank=True)
     limits = models.JSONField(default=dict, blank=True)
+    parameters = models.JSONField(default=dict, blank=True)
     concurrency = models.PositiveSmallIntegerField(default=8)
     context_window = models.PositiveIntegerField(default=16_000, help_text="Tokens.")
     support = models.JSONField(default=dict, blank=True)

@@ -284,6 +284,23 @@ def test_a_role_has_its_own_model(server):
     assert server.requests[0].body["model"] == "judge-model"
 
 
+def test_a_roles_parameters_are_sent_and_part_of_what_is_remembered(server):
+    parameters = {Role.EXTRACT: {"reasoning_effort": "low", "kept": {"thinking": False}}}
+    chat = build_chat(
+        ChatConfig(server.url, MODEL, key=KEY, parameters=parameters),
+        MemoryCallStore(),
+        slots=LocalSlots(2),
+    )
+
+    chat.ask(request())
+    chat.ask(request("What?", schema=None, role=Role.ANSWER))
+
+    first, second = (seen.body for seen in server.requests)
+    assert (first["reasoning_effort"], first["kept"]) == ("low", {"thinking": False})
+    assert "reasoning_effort" not in second
+    assert chat.key_of(request()) != chat_on(server).key_of(request())
+
+
 # --- models that reason ---------------------------------------------------------------------------
 @pytest.mark.parametrize("tokens", [600, 1_500, 4_000])
 def test_a_model_that_reasons_gets_the_room_it_needs_once_and_for_all(server, tokens):

@@ -92,6 +92,14 @@ def test_what_is_left_out_stays(cast):
     assert (body["endpoint"], body["model"], body["has_key"]) == (ENDPOINT, "big-1", True)
 
 
+def test_a_roles_parameters_are_kept_and_shown(cast):
+    body = put(cast, CHOICE | {"parameters": {"answer": {"reasoning_effort": "low"}}}).json()
+
+    assert {row["role"]: row["parameters"] for row in body["roles"]}["answer"] == {
+        "reasoning_effort": "low"
+    }
+
+
 def test_an_empty_key_removes_it(cast):
     put(cast, CHOICE)
 
@@ -120,6 +128,8 @@ def test_an_empty_endpoint_is_the_local_tier(cast):
         {"role_models": "judge"},
         {"limits": {"extract": {"patience": 3}}},
         {"limits": {"extract": {"timeout": -3}}},
+        {"parameters": {"answer": {"stream": True}}},
+        {"parameters": {"answer": "low"}},
         {"concurrency": 0},
         {"context_window": "wide"},
         {"gleanings": -1},

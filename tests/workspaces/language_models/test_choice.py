@@ -15,6 +15,8 @@ from workspaces.language_models.choice import (
     checked_model,
     checked_money,
     origin,
+    parameters_in,
+    parameters_text,
 )
 
 
@@ -107,6 +109,11 @@ def test_what_is_no_amount_is_refused(amount: str):
         {"limits": {"extract": {"patience": 3}}},
         {"limits": {"extract": {"timeout": 0}}},
         {"limits": {"extract": {"max_output": 10**9}}},
+        {"parameters": {"poet": {"top_p": 0.5}}},
+        {"parameters": {"answer": {"messages": []}}},
+        {"parameters": {"answer": {"max_tokens": 9}}},
+        {"parameters": {"answer": {"a b": 1}}},
+        {"parameters": {"answer": {"note": "x" * 1_000}}},
         {"concurrency": 0},
         {"concurrency": 10**6},
         {"context_window": 10},
@@ -143,3 +150,37 @@ def test_a_host_is_told_by_scheme_name_and_port():
     assert origin("https://a.example/v1") == origin("https://A.example:443/v2")
     assert origin("https://a.example/v1") != origin("http://a.example/v1")
     assert origin("https://a.example/v1") != origin("https://a.example:8443/v1")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("", {}),
+        ("reasoning_effort=low", {"reasoning_effort": "low"}),
+        (" top_p = 0.9 , logprobs=false,", {"top_p": 0.9, "logprobs": False}),
+        (
+            '{"chat_template_kwargs": {"enable_thinking": false}}',
+            {"chat_template_kwargs": {"enable_thinking": False}},
+        ),
+    ],
+)
+def test_parameters_are_read_as_people_type_them(typed: str, meant: dict[str, object]):
+    assert parameters_in(typed) == meant
+    assert parameters_in(parameters_text(meant)) == meant
+
+
+@pytest.mark.parametrize("typed", ["effort", "{", "[1]", "model=big", '{"n": 5}', "=low"])
+def test_what_are_no_parameters_is_refused(typed: str):
+    with pytest.raises(InputError):
+        parameters_in(typed)
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z][a-z_]{0,8}x", fullmatch=True),
+        st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+        max_size=4,
+    )
+)
+def test_parameters_come_back_as_they_were_shown(parameters: dict[str, object]):
+    assert parameters_in(parameters_text(parameters)) == parameters

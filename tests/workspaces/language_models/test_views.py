@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 
 import pytest
@@ -121,6 +122,24 @@ def test_an_admin_saves_models_and_never_sees_the_key(cast):
     assert row.entity_types == ["person", "vessel"]
     assert KEY not in shown
     assert "ends in <code>…wxyz</code>" in shown
+
+
+def test_a_roles_parameters_are_saved_and_shown_as_typed(cast):
+    sent = form(answer_parameters="reasoning_effort=low")
+
+    response = signed_in(cast.alice).post(address("model_settings"), sent, follow=True)
+
+    assert stored(cast).parameters == {"answer": {"reasoning_effort": "low"}}
+    assert 'value="reasoning_effort=low"' in response.content.decode()
+
+
+def test_parameters_that_requests_set_themselves_are_refused_beside_their_field(cast):
+    response = signed_in(cast.alice).post(
+        address("model_settings"), form(answer_parameters="stream=true")
+    )
+
+    assert "is set by Concordance itself" in html.unescape(response.content.decode())
+    assert stored(cast) is None
 
 
 def test_a_key_field_left_empty_keeps_the_key(cast):

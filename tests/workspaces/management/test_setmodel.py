@@ -56,6 +56,15 @@ def test_an_endpoint_and_a_model_are_chosen(workspace):
     assert "works with small-1 at models.example.org" in said
 
 
+def test_a_roles_parameters_are_set_and_removed(workspace):
+    call("setmodel", *CHOICE, "--parameter", "answer:reasoning_effort=low")
+    call("setmodel", "--parameter", "answer:top_p=0.9")
+    assert stored(workspace).parameters == {"answer": {"reasoning_effort": "low", "top_p": 0.9}}
+
+    call("setmodel", "--parameter", "answer:reasoning_effort=")
+    assert stored(workspace).parameters == {"answer": {"top_p": 0.9}}
+
+
 def test_the_key_comes_from_a_file_and_is_not_said(workspace, tmp_path: Path):
     path = tmp_path / "key"
     path.write_text(f"{KEY}\n")

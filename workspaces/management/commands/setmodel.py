@@ -25,7 +25,12 @@ from workspaces.language_models import (
     services,
     testing,
 )
-from workspaces.language_models.choice import DEAREST, ModelChoice, checked_money
+from workspaces.language_models.choice import (
+    DEAREST,
+    ModelChoice,
+    checked_money,
+    parameters_in,
+)
 from workspaces.models import RerankerKind, Workspace
 from workspaces.people import queries as people_queries
 from workspaces.usage import queries as usage_queries
@@ -52,6 +57,14 @@ class Command(DataCommand):
             default=[],
             metavar="ROLE=MODEL",
             help=f"A model for one role: {', '.join(Role)}. May be repeated.",
+        )
+        parser.add_argument(
+            "--parameter",
+            action="append",
+            default=[],
+            metavar="ROLE:NAME=VALUE",
+            help="What a role's requests say besides, such as answer:reasoning_effort=low; without"
+            " a value it is removed. May be repeated.",
         )
         parser.add_argument("--context-window", type=int, metavar="TOKENS")
         parser.add_argument("--concurrency", type=int, metavar="CALLS")
@@ -133,7 +146,24 @@ def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
     names = ("endpoint", "model", "context_window", "concurrency", "gleanings")
     given = {name: options[name] for name in names if options[name] is not None}
     roles = dict(_pair(text) for text in options["role"])
-    return replace(now, key=_key(options), role_models={**now.role_models, **roles}, **given)
+    return replace(
+        now,
+        key=_key(options),
+        role_models={**now.role_models, **roles},
+        parameters=_parameters(now, options["parameter"]),
+        **given,
+    )
+
+
+def _parameters(now: ModelChoice, texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    found = {role: dict(named) for role, named in now.parameters.items()}
+    for text in texts:
+        role, _, given = text.partition(":")
+        name, value = _pair(given)
+        of_role = found.setdefault(role, {})
+        of_role.pop(name, None)
+        of_role |= parameters_in(f"{name}={value}") if value else {}
+    return found
 
 
 def _key(options: dict[str, Any]) -> str | None:
