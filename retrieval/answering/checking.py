@@ -109,10 +109,15 @@ def check_all(
         if is_uncited and (number := likely_number(one.text.strip(), hits)):
             one, added = replace(one, numbers=(number,)), added + 1
         cited.append(cite(one, numbering))
-    likeness = _likeness(found.query.vector.embedder, to_compare(cited))
+    embedder = found.query.vector.embedder
+    # Embedding takes longer than a judge: before one, only what is cited may depend on it.
+    likeness = _likeness(embedder, to_compare(filter(_is_unclear, cited) if judge else cited))
     if likeness:
         cited = [one if one.is_quote else cite(one.said, numbering, likeness) for one in cited]
     opinion = _judge(cited, judge, found.query.question_id) if judge else Opinion({})
+    if judge:
+        left = [one for index, one in enumerate(cited) if index not in opinion.checks]
+        likeness = _likeness(embedder, to_compare(left))
     sentences = [
         WrittenSentence(one.said.text, one.spans, opinion.checks.get(index) or check(one, likeness))
         for index, one in enumerate(cited)
@@ -168,6 +173,11 @@ def likely_number(text: str, hits: Mapping[int, Hit]) -> int:
         shares.append((best, -number))
     highest, number = max(shares, default=(0.0, 0))
     return -number if highest >= WITHOUT_BEING_ASKED else 0
+
+
+def _is_unclear(cited: LocatedSentence) -> bool:
+    """Whether words do not show which sentence of a passage is cited."""
+    return any(located.share < SOME_WORDS for _, _, located in cited.places)
 
 
 def to_compare(cited: Iterable[LocatedSentence]) -> list[str]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
 
+from kb_project.llm.fake import FakeChat, FakeEmbedder
 from kb_project.text.quantities import missing_names, missing_numbers
-from retrieval.answering.checking import check, likely_number, to_compare
+from retrieval.answering.checking import check, check_all, likely_number, to_compare
 from retrieval.answering.citations.citing import ModelSentence, cite, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import WrittenSentence
@@ -148,3 +150,52 @@ def test_numbers_are_compared_in_any_usual_form(sentence, source, missing):
 )
 def test_names_are_compared_where_they_can_be(sentence, source, missing):
     assert missing_names(sentence, source) == missing
+
+
+class CountingEmbedder(FakeEmbedder):
+    def __init__(self):
+        super().__init__()
+        self.texts = []
+
+    def embed_passages(self, texts):
+        self.texts += texts
+        return super().embed_passages(texts)
+
+
+def checked_with(judge, *texts):
+    """What came out, and the texts that were embedded for it."""
+    embedder = CountingEmbedder()
+    found = SimpleNamespace(
+        query=SimpleNamespace(vector=SimpleNamespace(embedder=embedder), question_id=None)
+    )
+    said = [ModelSentence(text, (1,)) for text in texts]
+    return check_all(said, NUMBERING, found, judge), embedder.texts
+
+
+CLEAR = "Ada Lind arrived at the Skarrow light on 11 May 1987 with her two dogs."
+UNCLEAR = "Petroleum feeds lanterns."
+
+
+def test_what_a_judge_decides_waits_for_no_embedding():
+    judge = FakeChat(lambda _: {"verdicts": [{"sentence": 1, "verdict": "supported"}]})
+
+    checked, embedded = checked_with(judge, CLEAR)
+
+    assert [one.check.verdict for one in checked.sentences] == ["supported"]
+    assert embedded == []
+
+
+def test_where_words_do_not_show_what_is_cited_the_embedder_does_before_the_judge_is_asked():
+    judge = FakeChat(lambda _: {"verdicts": [{"sentence": 1, "verdict": "unsupported"}]})
+
+    checked, embedded = checked_with(judge, UNCLEAR)
+
+    assert [one.check.verdict for one in checked.sentences] == ["unsupported"]
+    assert UNCLEAR in embedded
+
+
+def test_a_sentence_without_a_verdict_is_compared_after_all():
+    checked, embedded = checked_with(FakeChat(lambda _: {"verdicts": []}), CLEAR)
+
+    assert checked.sentences[0].check.by == "likeness"
+    assert CLEAR in embedded
