@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -165,7 +166,7 @@ class CountingEmbedder(FakeEmbedder):
 def checked_with(judge, *texts):
     """What came out, and the texts that were embedded for it."""
     embedder = CountingEmbedder()
-    found = SimpleNamespace(
+    found: Any = SimpleNamespace(
         query=SimpleNamespace(vector=SimpleNamespace(embedder=embedder), question_id=None)
     )
     said = [ModelSentence(text, (1,)) for text in texts]
