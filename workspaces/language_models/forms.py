@@ -128,7 +128,6 @@ class ModelForm(forms.Form):
                 required=False,
                 max_length=rules.LONGEST_PARAMETERS,
                 label=f"Parameters: {title}",
-                widget=forms.TextInput({"placeholder": "reasoning_effort=low"}),
             )
 
     def clean_endpoint(self) -> str:
