@@ -1,4 +1,4 @@
-// What every page needs: messages that stay until dismissed, shortcuts, and forms that a key sends.
+// What every page needs: messages that stay until dismissed, shortcuts, and choices that send a form.
 
 const typing = (element) =>
   element instanceof HTMLElement &&
@@ -43,37 +43,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Enter sends, Shift-Enter makes a new line. While an input method is composing (Chinese, Japanese,
-// Korean) Enter belongs to it: isComposing, and keyCode 229 for Safari, which ends composition first.
-for (const area of document.querySelectorAll("textarea[data-submit-on-enter]")) {
-  area.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey) return;
-    if (event.isComposing || event.keyCode === 229) return;
-    event.preventDefault();
-    if (area.value.trim()) area.form.requestSubmit();
-  });
-}
-
 // What was typed, or put back by the browser, before htmx listened is looked for now.
 document.addEventListener("DOMContentLoaded", () => {
   for (const field of document.querySelectorAll("[hx-trigger~='typed-early']")) {
     if (field.value !== field.defaultValue) field.dispatchEvent(new Event("typed-early"));
   }
 });
-
-// A sent question is seen to be sent: the button says so, and a second press does nothing.
-for (const form of document.querySelectorAll("form[data-busy-text]")) {
-  form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) {
-      event.preventDefault();
-      return;
-    }
-    form.dataset.sent = "yes";
-    form.setAttribute("aria-busy", "true");
-    const status = form.querySelector("[data-busy]");
-    if (status) status.textContent = form.dataset.busyText;
-  });
-}
 
 // The page comes back from the browser's history as it was left: let the form be sent again.
 window.addEventListener("pageshow", () => {

@@ -109,6 +109,19 @@ def test_a_link_to_a_citation_opens_it_and_the_keyboard_steps_through_all(
     expect(page.locator("#reader-panel")).to_be_hidden()
 
 
+def test_a_question_is_sent_before_the_modules_have_come(page: Page, product: Product):
+    open_demo(page, product)
+    page.wait_for_url("**/w/demo/")
+    page.route("**/js/app*.js", lambda route: None)
+
+    page.goto(page.url, wait_until="commit")
+    field = page.get_by_label("Your question")
+    field.fill("Which firm cut the new prisms of the Great Lens?")
+    field.press("Enter")
+
+    page.wait_for_url(re.compile(r"/questions/"), wait_until="commit")
+
+
 def test_what_the_documents_do_not_say_is_admitted(page: Page, product: Product):
     open_demo(page, product)
 
