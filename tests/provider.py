@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from kb_project.llm import http
-from tests.provider_answers import answer_for, embedded, reranked
+from tests.provider_answers import answer_for, embedded, reranked, reranked_by_tei
 
 MODEL: Final = "test-model"
 EMBEDDING_MODEL: Final = "test-embedding"
@@ -100,7 +100,7 @@ class Script:
     refusal (of a stream); and those of
     ``replies``, each a status and a body. ``reranking`` is said in place of scores by shared words.
     ``thinks`` are the tokens that the model reasons first, ``window`` those it reads without
-    a word about the rest.
+    a word about the rest. ``is_tei`` reranks as text-embeddings-inference does.
     """
 
     key: str = ""
@@ -112,6 +112,7 @@ class Script:
     replies: dict[str, tuple[int, Any]] = field(default_factory=dict)
     thinks: int = 0
     window: int = 0
+    is_tei: bool = False
     hang_seconds: float = 30.0
     _answers: list[tuple[re.Pattern[str], Answer]] = field(default_factory=list)
     _faults: dict[str, deque[str]] = field(default_factory=dict)
@@ -283,7 +284,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif seen.kind == "embeddings":
             self._json(200, embedded(seen.body, script.dimension))
         elif seen.kind == "rerank":
-            self._json(200, script.reranking or reranked(seen.body))
+            self._json(
+                *(reranked_by_tei if script.is_tei else reranked)(seen.body, script.reranking)
+            )
         else:
             self._chat(seen)
 

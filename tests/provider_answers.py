@@ -162,16 +162,30 @@ def embedded(body: Mapping[str, Any], dimension: int) -> dict[str, Any]:
     return {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": len(texts)}}
 
 
-def reranked(body: Mapping[str, Any]) -> dict[str, Any]:
+def reranked(body: Mapping[str, Any], scripted: Mapping[str, Any]) -> tuple[int, Any]:
     """Scores by the share of the question's words that a text holds, best first as servers do."""
-    wanted = set(re.findall(r"\w+", body["query"].lower()))
-    scores = [
-        len(wanted & set(re.findall(r"\w+", text.lower()))) / max(1, len(wanted))
-        for text in body["documents"]
+    rows = [
+        {"index": place, "relevance_score": score}
+        for place, score in scores(body["query"], body["documents"])
     ]
-    places = sorted(range(len(scores)), key=lambda place: -scores[place])
-    rows = [{"index": place, "relevance_score": scores[place]} for place in places]
-    return {"results": rows[: body["top_n"]], "usage": {"total_tokens": 7 * len(rows)}}
+    usual = {"results": rows[: body["top_n"]], "usage": {"total_tokens": 7 * len(rows)}}
+    return 200, scripted or usual
+
+
+def reranked_by_tei(body: Mapping[str, Any], _: Mapping[str, Any]) -> tuple[int, Any]:
+    texts = body.get("texts")
+    if texts is None or len(texts) > 32:
+        said = "batch size > maximum allowed batch size 32" if texts else "missing field `texts`"
+        return 422, {"error": said, "error_type": "Validation"}
+    return 200, [{"index": n, "score": score} for n, score in scores(body["query"], texts)]
+
+
+def scores(query: str, texts: list[str]) -> list[tuple[int, float]]:
+    wanted = set(re.findall(r"\w+", query.lower()))
+    found = [
+        len(wanted & set(re.findall(r"\w+", text.lower()))) / max(1, len(wanted)) for text in texts
+    ]
+    return sorted(enumerate(found), key=lambda one: -one[1])
 
 
 def vector(text: str, dimension: int) -> Iterator[float]:

@@ -126,13 +126,17 @@ class Connection:
             raise refusals.not_a_model(self.host) from error
 
     def decoded(self, read: bytes) -> dict[str, Any]:
-        """Decode a response's object; detects servers that answer 200 with an error."""
+        """Decode a response's object; detects servers that answer 200 with an error. A bare list
+        is its ``data``.
+        """
         try:
             found = json.loads(read)
         except (ValueError, RecursionError):
             if read.lstrip()[:1] == b"{":  # it began well: worth another try
                 raise refusals.down(self.host, "stopped partway through an answer") from None
             raise refusals.not_a_model(self.host) from None
+        if isinstance(found, list):
+            found = {"data": found}
         if not isinstance(found, dict):
             raise refusals.not_a_model(self.host)
         self.check(found)

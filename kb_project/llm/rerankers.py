@@ -52,6 +52,7 @@ OVERHEAD: Final = 700
 """Tokens of the prompt itself, the labels and the schema."""
 MAX_OUTPUT: Final = 600
 _LABEL: Final = re.compile(r"P?\s*(\d{1,4})", re.IGNORECASE)
+TEI_BATCH: Final = 32
 _TEMPLATE: Final = Path(__file__).resolve().parent.parent / "prompts" / "rerank.md"
 
 
@@ -60,7 +61,8 @@ class EndpointReranker:
 
     ``POST …/rerank`` of ``{model, query, documents, top_n}`` answers ``{results: [{index,
     relevance_score}]}``; vLLM, llama.cpp, Infinity and LocalAI support it too. Some servers call
-    results ``data`` and relevance_score ``score``: both are understood.
+    results ``data`` and relevance_score ``score``: both are understood. So is
+    text-embeddings-inference (TEI), which takes ``{query, texts}``, 32 texts at a time.
 
     Calls are in the ledger; known rankings come from the cache.
 
@@ -85,6 +87,7 @@ class EndpointReranker:
         self._retry = retry or Retry(POLICY)
         self._breaker = breaker_of(STAGE, endpoint, self._connection.host)
         self._limit = LengthLimit(LONGEST, SHORTEST)
+        self._is_tei = False
 
     @property
     def name(self) -> str:
@@ -129,19 +132,36 @@ class EndpointReranker:
         return scores
 
     def _sent(self, question: str, texts: Sequence[str]) -> dict[str, Any]:
-        body = {
-            "model": self._model,
-            "query": storable(question),
-            # Servers refuse an empty text: hence the full stop.
-            "documents": [storable(text)[: self._limit.now].strip() or "." for text in texts],
-            "top_n": len(texts),
-        }
+        query = storable(question)
+        # Servers refuse an empty text: hence the full stop.
+        cut = [storable(text)[: self._limit.now].strip() or "." for text in texts]
         try:
-            return self._connection.ask_plainly(RERANK, body, self._timeout, largest=_LARGEST)
+            if self._is_tei:
+                return self._sent_to_tei(query, cut)
+            body = {"model": self._model, "query": query, "documents": cut, "top_n": len(texts)}
+            return self._asked(body)
         except ReplyError as error:
+            if error.code == "request_refused" and not self._is_tei:
+                found = self._sent_to_tei(query, cut)
+                self._is_tei = True
+                return found
             if error.code != "context_too_long" or not self._limit.refused(texts):
                 raise
         return self._sent(question, texts)
+
+    def _sent_to_tei(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
+        rows: list[Any] = []
+        for start in range(0, len(texts), TEI_BATCH):
+            some = list(texts[start : start + TEI_BATCH])
+            found = self._asked({"query": query, "texts": some}).get("data")
+            for row in found if isinstance(found, list) else []:
+                place = row.get("index") if isinstance(row, dict) else None
+                if isinstance(place, int) and 0 <= place < len(some):
+                    rows.append({**row, "index": start + place})
+        return {"results": rows}
+
+    def _asked(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return self._connection.ask_plainly(RERANK, body, self._timeout, largest=_LARGEST)
 
     def _record(self, question: str, texts: Sequence[str], question_id: UUID | None) -> CallRecord:
         shaping = [STAGE, VERSION, self._endpoint, self._model, question, list(texts)]

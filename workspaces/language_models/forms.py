@@ -22,6 +22,23 @@ SPARE_PRICES: Final = 2
 MOST_PRICE_ROWS: Final = 50
 PLAIN_FIELDS: Final = ("endpoint", "model", *rules.OPTIONS)
 """Fields of the form that a choice has under the same name."""
+PROVIDERS: Final = (
+    ("OpenAI", "https://api.openai.com/v1"),
+    ("Anthropic", "https://api.anthropic.com/v1"),
+    ("Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    ("Azure", "https://NAME.openai.azure.com/openai/v1"),
+    ("Mistral", "https://api.mistral.ai/v1"),
+    ("Groq", "https://api.groq.com/openai/v1"),
+    ("OpenRouter", "https://openrouter.ai/api/v1"),
+    ("Together", "https://api.together.xyz/v1"),
+    ("xAI", "https://api.x.ai/v1"),
+    ("DeepSeek", "https://api.deepseek.com/v1"),
+    ("Ollama on this machine", "http://localhost:11434/v1"),
+    ("LM Studio on this machine", "http://localhost:1234/v1"),
+    ("llama.cpp on this machine", "http://localhost:8080/v1"),
+    ("vLLM on this machine", "http://localhost:8000/v1"),
+)
+"""Names and addresses that the field of the endpoint suggests."""
 ROLE_TITLES: Final = {
     Role.EXTRACT: "Find entities and facts",
     Role.SUMMARISE: "Write descriptions and reports",
@@ -37,7 +54,7 @@ def _text_field(label: str, longest: int, help_text: str, **attributes: str) -> 
         required=False,
         max_length=longest,
         label=label,
-        widget=forms.TextInput({**attributes, "autocomplete": "off"}),
+        widget=forms.TextInput({"autocomplete": "off", **attributes}),
         help_text=help_text,
     )
 
@@ -55,11 +72,17 @@ def _key_field(label: str) -> forms.CharField:
 class ModelForm(forms.Form):
     """The choice of models. The key is write-only: the page shows its last characters at most."""
 
+    providers = PROVIDERS
+
     endpoint = _text_field(
         "Endpoint",
         rules.LONGEST_ENDPOINT,
-        "The address of any OpenAI-compatible server, hosted or your own.",
+        "The address of any OpenAI-compatible server, hosted or your own. The field suggests common"
+        " ones.",
         placeholder="https://api.example.com/v1",
+        list="providers",
+        # Firefox shows no suggestions where it is off.
+        autocomplete="url",
     )
     key = _key_field("Key")
     remove_key = forms.BooleanField(required=False, label="Remove the stored key")

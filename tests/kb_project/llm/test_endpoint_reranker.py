@@ -176,6 +176,18 @@ def test_texts_too_long_for_the_model_are_halved(server):
     assert [len(seen.body["documents"][0]) for seen in server.requests] == [4_000, 2_000, 1_000]
 
 
+def test_a_server_of_text_embeddings_inference_is_understood_in_groups(server):
+    server.script.is_tei = True
+    texts = [f"Nothing of it, number {number}." for number in range(70)]
+    texts[50] = QUESTION
+    reranker = reranker_on(server)
+
+    assert reranker.rank(QUESTION, texts).order()[0] == 50
+    assert [len(seen.body.get("texts", [])) for seen in server.requests] == [0, 32, 32, 6]
+    reranker.rank(QUESTION, texts[:3])
+    assert "texts" in server.requests[-1].body
+
+
 def test_halving_ends(server):
     server.script.next("context", times=50, kind="rerank")
 

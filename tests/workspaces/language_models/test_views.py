@@ -12,7 +12,8 @@ from tests.workspaces.models_rows import ENDPOINT, KEY, budget
 from tests.workspaces.pages import address, signed_in
 from workspaces import access
 from workspaces.language_models import services as language_model_services
-from workspaces.language_models.choice import ModelChoice
+from workspaces.language_models.choice import ModelChoice, checked_endpoint
+from workspaces.language_models.forms import PROVIDERS
 from workspaces.models import EmbeddingIndex, IndexState, ModelPrice, ModelSettings, User
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
@@ -140,6 +141,16 @@ def test_parameters_that_requests_set_themselves_are_refused_beside_their_field(
 
     assert "is set by Concordance itself" in html.unescape(response.content.decode())
     assert stored(cast) is None
+
+
+def test_common_addresses_are_suggested_and_each_would_do(cast, settings):
+    settings.MODEL_HOSTS_ALLOWED = ["localhost"]
+    shown = signed_in(cast.alice).get(address("model_settings")).content.decode()
+
+    assert 'list="providers"' in shown
+    for name, endpoint in PROVIDERS:
+        assert f'<option value="{endpoint}">{name}</option>' in shown
+        assert checked_endpoint(endpoint) == endpoint
 
 
 def test_a_key_field_left_empty_keeps_the_key(cast):
