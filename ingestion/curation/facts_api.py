@@ -16,19 +16,11 @@ from ingestion.knowledge import facts, queries
 from ingestion.knowledge.facts import KINDS, FactFilter
 from ingestion.knowledge.periods import as_of_date
 from ingestion.knowledge.queries import ClaimFilter, ClaimView
-from ingestion.knowledge.serializers import OtherEntitySerializer
+from ingestion.knowledge.serializers import AS_OF, DATE_HELP, OtherEntitySerializer
 from ingestion.knowledge.spans import span_of
 from ingestion.models import Claim
 from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, reading
-
-DATE_HELP = "A year, a month or a day: 1974, 1974-05 or 1974-05-21."
-AS_OF: dict[str, Any] = {
-    "required": False,
-    "default": "",
-    "allow_blank": True,
-    "help_text": f"Only what holds then, or has no date. {DATE_HELP}",
-}
 
 
 class EntityFactsApi(WorkspaceAPIView):

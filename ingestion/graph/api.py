@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from ingestion.graph import lists, queries
-from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
+from ingestion.knowledge.periods import as_of_date
+from ingestion.knowledge.serializers import AS_OF, OtherEntitySerializer, SourceSpanSerializer
 from ingestion.knowledge.spans import span_of
 from ingestion.models import Claim
 from kb_project.graph.ports import MAX_HOPS
@@ -114,6 +116,7 @@ class PathsApi(WorkspaceAPIView):
             help_text="'shortest' gives the shortest paths only; 'evidence' those of any length"
             " with the most evidence.",
         )
+        as_of = serializers.CharField(**AS_OF)
 
     class OutputSerializer(serializers.Serializer[Any]):
         source = OtherEntitySerializer()  # type: ignore[assignment]  # the API's word for it
@@ -128,13 +131,19 @@ class PathsApi(WorkspaceAPIView):
 
     @reading("graph_paths", query=QuerySerializer, gives=OutputSerializer, errors=UNAVAILABLE)
     def get(self) -> object:
-        """Find the best paths between two entities, with the quotes that support each step."""
+        """Find the best paths between two entities, with the quotes that support each step.
+
+        With a date, those of the 25 best of which every step holds then.
+        """
         wanted = self.query()
         ends = wanted["source"], wanted["target"]
         order = queries.PathOrder(wanted["order"])
-        found = queries.paths_between(
-            self.workspace, *ends, wanted["max_steps"], wanted["limit"], order
-        )
+        as_of = as_of_date(wanted["as_of"])
+        most = queries.MOST_PATHS if as_of else wanted["limit"]
+        found = queries.paths_between(self.workspace, *ends, wanted["max_steps"], most, order)
+        if as_of:
+            found = queries.holding_at(self.workspace, found, as_of)
+            found = replace(found, paths=found.paths[: wanted["limit"]])
         quoted = queries.with_evidence(self.workspace, found.edges, wanted["quotes"])
         edges = {edge.id: edge for edge in quoted}
         return {

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from ingestion.documents.queries import document_get
+from ingestion.knowledge import periods
 from ingestion.knowledge.facts import best_evidence
 from ingestion.knowledge.queries import entity_get
 from ingestion.knowledge.spans import SourceSpan, span_of
@@ -24,6 +25,7 @@ from ingestion.models import (
     CommunityReport,
     Document,
     Entity,
+    Evidence,
     Mention,
     Relationship,
 )
@@ -139,6 +141,18 @@ def paths_between(
     else:
         found = reader.best_paths(workspace.pk, source.pk, target.pk, max_steps, most)
     return PathsView(source, target, max_steps, path_views(workspace, found))
+
+
+def holding_at(workspace: Workspace, found: PathsView, as_of: str) -> PathsView:
+    """Return those paths of which every step holds at a date: not all its dated evidence is of
+    other times.
+    """
+    steps = [edge.id for edge in found.edges]
+    dated = periods.dated(Evidence.objects.in_workspace(workspace).filter(relationship__in=steps))
+    held = periods.holding(dated, as_of).values_list("relationship_id", flat=True)
+    over = set(dated.values_list("relationship_id", flat=True)) - set(held)
+    paths = [path for path in found.paths if not any(edge.id in over for edge in path.edges)]
+    return replace(found, paths=tuple(paths))
 
 
 def path_views(workspace: WorkspaceOrId, paths: Sequence[GraphPath]) -> tuple[PathView, ...]:

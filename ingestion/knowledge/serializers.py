@@ -6,6 +6,15 @@ from typing import Any
 
 from rest_framework import serializers
 
+DATE_HELP = "A year, a month or a day: 1974, 1974-05 or 1974-05-21."
+AS_OF: dict[str, Any] = {
+    "required": False,
+    "default": "",
+    "allow_blank": True,
+    "help_text": f"Only what holds then, or has no date. {DATE_HELP}",
+}
+"""The field of a date that filters an answer."""
+
 
 class SourceSpanSerializer(serializers.Serializer[Any]):
     """``text`` is the document's text from ``start`` to ``end``."""

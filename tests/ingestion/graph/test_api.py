@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from ingestion.models import Claim, Document, Relationship
+from ingestion.models import Claim, Document, Evidence, Relationship
 from kb_project.graph import routing
 from kb_project.graph.table_store import TableGraphStore
 from kb_project.sql import run_sql
@@ -123,6 +123,20 @@ def test_a_path_is_cited_step_by_step(world: World):
     assert [node["name"] for node in path["nodes"]] == ["Ada Lind", "Bo Strand", "Cy Falk", "Gull"]
     assert [edge["sources"][0]["text"] for edge in path["edges"]] == STEPS[:3]
     assert 0 < path["strength"] < 1
+
+
+def test_a_path_holds_at_a_date_if_each_of_its_steps_does(world: World):
+    with access.in_workspace(world.cast.workspace.pk):
+        step = Relationship.objects.get(
+            workspace=world.cast.workspace, source_id=world.ids["bo"], target_id=world.ids["cy"]
+        )
+        dated = Evidence.objects.in_workspace(world.cast.workspace).filter(relationship=step)
+        dated.update(period_start="1902", period_end="1911")
+    way = "graph/paths/?source={ada}&target={gull}&as_of="
+
+    assert len(world.get(f"{way}1911-05").json()["paths"]) == 1
+    assert world.get(f"{way}1912").json()["paths"] == []
+    assert_problem(world.get(f"{way}1912-02-31"), 400, "invalid_date")
 
 
 def test_what_is_not_connected_is_an_empty_list_with_how_far_was_looked(world: World):
