@@ -38,6 +38,9 @@ PATHS: Final = {
     "/rerank": "rerank",
 }
 # What servers really say: status, and the error's message.
+ADDRESS: Final = re.compile(
+    r"(?:/v1|/openai/deployments/[\w-]+(?=.*(?P<version>api-version=)))(?P<path>/[a-z/]+)(?:\?.*)?"
+)
 REFUSALS: Final[Mapping[str, tuple[int, str]]] = {
     "401": (401, "Incorrect API key provided."),
     "403": (403, "Forbidden."),
@@ -249,12 +252,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: dict[str, Any]) -> None:
         provider, script = self.server.provider, self.server.provider.script
-        kind = PATHS.get(self.path.removeprefix("/v1"), "") if self.path.startswith("/v1") else ""
+        place = ADDRESS.fullmatch(self.path)
+        kind = PATHS.get(place["path"], "") if place else ""
         if not kind:
             self._send(404, b"<html><body>Not here.</body></html>", "text/html")
             return
         fault = script.fault(kind)
-        key = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        bearer = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        key = (self.headers.get("api-key") or "") if place and place["version"] else bearer
         seen = Seen(kind, body, key, fault)
         provider.requests.append(seen)
         if script.key and key != script.key:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import openai
@@ -191,10 +191,15 @@ def bases_of(endpoint: str) -> tuple[str, ...]:
     ('http://127.0.0.1:11434', 'http://127.0.0.1:11434/v1')
     >>> bases_of("https://api.example.com/v1/chat/completions")
     ('https://api.example.com/v1',)
+    >>> bases_of("https://x.openai.azure.com/openai/deployments/small?api-version=2024-10-21")
+    ('https://x.openai.azure.com/openai/deployments/small?api-version=2024-10-21',)
     """
-    base = endpoint.strip().rstrip("/")
+    address, _, query = endpoint.strip().partition("?")
+    base = address.rstrip("/")
     for path in (CHAT, EMBEDDINGS, RERANK):
         base = base.removesuffix(path)
+    if query:
+        return (f"{base}?{query}",)
     last = urlsplit(base).path.rpartition("/")[2]
     return (base,) if last[:1] == "v" and last[1:2].isdigit() else (base, f"{base}/v1")
 
@@ -234,14 +239,18 @@ def _client(base: str, key: str, *, is_operators: bool) -> OpenAI:
     if not (key.isascii() and key.isprintable()):
         raise refusals.key_refused(parts.hostname)
     # An organisation named in the environment belongs to another key.
-    unsaid: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
+    headers: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
+    address, _, query = base.partition("?")
+    if query:  # Azure's classic addresses take the key in a header of their own
+        headers["api-key"] = key.strip() or "none"
     return openai.OpenAI(
         # Not empty: for an empty key the client looks in the environment.
         api_key=key.strip() or "none",
-        base_url=base,
+        base_url=address,
+        default_query=dict(parse_qsl(query)),
         max_retries=0,
         http_client=make_halting(_transport(is_operators=is_operators)),
-        default_headers=unsaid,
+        default_headers=headers,
     )
 
 

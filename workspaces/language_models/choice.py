@@ -42,6 +42,7 @@ DEAREST: Final = Decimal(10_000)
 
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f]")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
+_API_VERSION: Final = re.compile(r"api-version=[A-Za-z0-9.-]{1,40}")
 _FULL_ADDRESS: Final = re.compile(r"/(chat/)?completions/?$")
 
 
@@ -175,8 +176,11 @@ def checked_endpoint(text: str) -> str:
 
     >>> checked_endpoint(" http://localhost:8080/v1/chat/completions ")
     'http://localhost:8080/v1'
+
+    Azure's classic addresses keep their version: ``…/deployments/NAME?api-version=2024-10-21``.
     """
-    address = _FULL_ADDRESS.sub("", text.strip()).rstrip("/")
+    address, _, query = text.strip().partition("?")
+    address = _FULL_ADDRESS.sub("", address).rstrip("/")
     if not address:
         return ""
     if len(address) > LONGEST_ENDPOINT:
@@ -186,9 +190,9 @@ def checked_endpoint(text: str) -> str:
         raise _refused("The endpoint must start with http:// or https:// and name a host.")
     if "@" in parts.netloc:
         raise _refused("The endpoint must not hold a name or password: the key has its own field.")
-    if parts.query or parts.fragment:
+    if parts.fragment or (query and not _API_VERSION.fullmatch(query)):
         raise _refused("The endpoint must be an address without '?' and '#'.")
-    return address
+    return f"{address}?{query}" if query else address
 
 
 def check_reachable(endpoint: str) -> None:
@@ -345,10 +349,13 @@ def checked_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
         if name in OWN_PARAMETERS:
             raise _refused(f"'{name}' is set by Concordance itself.")
     try:
-        said = json.dumps(parameters, allow_nan=False)
+        said = json.dumps(parameters, allow_nan=False, ensure_ascii=False)
+        is_storable = said.encode() and r"\u0000" not in said
     except (ValueError, TypeError, RecursionError):
-        raise _refused("The parameters are no JSON object.") from None
-    if len(said) > LONGEST_PARAMETERS or r"\u0000" in said:
+        is_storable = False
+    if not is_storable:
+        raise _refused("The parameters are no JSON object.")
+    if len(said) > LONGEST_PARAMETERS:
         raise _refused(f"A role's parameters have at most {LONGEST_PARAMETERS:,} characters.")
     return dict(parameters)
 

@@ -301,6 +301,17 @@ def test_a_roles_parameters_are_sent_and_part_of_what_is_remembered(server):
     assert chat.key_of(request()) != chat_on(server).key_of(request())
 
 
+def test_azures_classic_addresses_get_their_version_and_the_key_in_its_own_header(server):
+    server.script.key = KEY
+    root = server.url.removesuffix("/v1")
+    endpoint = f"{root}/openai/deployments/small?api-version=2024-10-21"
+    config = ChatConfig(endpoint, MODEL, key=KEY)
+    chat = build_chat(config, MemoryCallStore(), slots=LocalSlots(2))
+
+    assert isinstance(chat.ask(request()), ChatReply)
+    assert [seen.key for seen in server.requests] == [KEY]
+
+
 # --- models that reason ---------------------------------------------------------------------------
 @pytest.mark.parametrize("tokens", [600, 1_500, 4_000])
 def test_a_model_that_reasons_gets_the_room_it_needs_once_and_for_all(server, tokens):
