@@ -352,7 +352,7 @@ def checked_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
         said = json.dumps(parameters, allow_nan=False, ensure_ascii=False)
         is_storable = said.encode() and r"\u0000" not in said
     except (ValueError, TypeError, RecursionError):
-        is_storable = False
+        said, is_storable = "", False
     if not is_storable:
         raise _refused("The parameters are no JSON object.")
     if len(said) > LONGEST_PARAMETERS:
