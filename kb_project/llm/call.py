@@ -23,6 +23,7 @@ from kb_project.llm.structured import (
 )
 from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt
+from kb_project.text.languages import HAN
 
 T = TypeVar("T")
 
@@ -48,8 +49,10 @@ _REFUSES: Final = re.compile(
 _LONGEST_REFUSAL: Final = 400
 _WINDOWS: Final = tuple(size * 2**power for power in range(9, 18) for size in (1, 3))
 _OFF: Final = 2
-_SURELY_MORE: Final = 1.25
-"""Tokenizers differ: the model's count may be lower than ours by some."""
+_HAN_TOKENS: Final = 0.45
+_LONG_TOKEN: Final = 5.5
+"""Tokens of a Chinese character and characters of another token, for the most frugal tokenizers:
+what they would make of a text is what any model reads at least."""
 _LONGEST_QUOTED: Final = 8_000
 """Characters of an unusable answer that are sent back to the model."""
 
@@ -111,7 +114,7 @@ class Exchange:
                 reply = self._answered(asked, stopped)
         except ModelError as error:
             return failed(error, time.monotonic() - started)
-        return self.judged(asked, counted(asked, reply), time.monotonic() - started)
+        return self.judged(asked, reply, time.monotonic() - started)
 
     def judged(self, asked: PreparedCall, reply: RawReply, seconds: float) -> Verdict:
         """Judge the reply. A model that reasoned up to its limit is asked again with more room, and
@@ -119,6 +122,7 @@ class Exchange:
         """
         if window := window_that_cut(asked, reply):
             return failed(_prompt_cut(window), seconds, reply)
+        reply = counted(asked, reply)
         verdict = judge(asked, reply, seconds)
         if not is_thought(reply) or not asked.most:
             return verdict
@@ -328,7 +332,9 @@ def window_that_cut(asked: PreparedCall, reply: RawReply) -> int:
     """
     read = reply.prompt_tokens or 0
     window = next((size for size in _WINDOWS if 0 <= size - read <= _OFF), 0)
-    return window if asked.record.prompt_tokens_estimate > _SURELY_MORE * window else 0
+    sent = "".join(message.text for message in asked.messages)
+    han = len(HAN.findall(sent))
+    return window if han * _HAN_TOKENS + (len(sent) - han) / _LONG_TOKEN > window else 0
 
 
 def _prompt_cut(window: int) -> ReplyError:

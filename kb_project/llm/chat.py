@@ -239,8 +239,7 @@ class _StreamedCall:
             yield from streamed_without_thoughts(self._read())
             if self.whole is None:
                 raise _cut_off()
-            reply = counted(self.call, self.whole)
-            verdict = self.exchange.judged(self.call, reply, self._seconds())
+            verdict = self.exchange.judged(self.call, self.whole, self._seconds())
         except ModelError as error:
             verdict = failed(error, self._seconds(), self._received())
             raise

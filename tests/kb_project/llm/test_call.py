@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kb_project.errors import EndpointError, RefusedError, ReplyError
+from kb_project.llm.call import window_that_cut
 from kb_project.llm.capabilities import Feature
 from kb_project.llm.fake import FakeProvider, MemoryCallStore
 from kb_project.llm.ports import ChatReply, Role
-from kb_project.llm.provider import RawCall, UnsupportedError
+from kb_project.llm.provider import RawCall, RawReply, UnsupportedError
 from tests.kb_project.llm.asking import chat_on, chat_with, request
 from tests.provider import Provider, Seen
 
@@ -172,3 +173,13 @@ def test_a_refusal_in_words_is_not_kept_as_a_context_or_a_summary(role: Role, sa
 
     assert raised.value.code == "reply_refused"
     assert not store.replies
+
+
+def test_a_count_that_happens_to_be_a_windows_is_no_cut_prompt():
+    asked = chat_with()._prepared(request("The keeper of the light wrote it all down. " * 230))
+    chinese = chat_with()._prepared(request("守灯人每天晚上都点亮那盏灯。" * 240))
+
+    assert window_that_cut(asked, RawReply("", prompt_tokens=2_048)) == 0
+    assert window_that_cut(chinese, RawReply("", prompt_tokens=2_047)) == 0
+    assert window_that_cut(asked, RawReply("", prompt_tokens=1_024)) == 1_024
+    assert window_that_cut(chinese, RawReply("")) == 0

@@ -218,7 +218,7 @@ def test_conversation_and_question_are_fenced(workspace):
 
     [request] = chat.requests
     assert request.prompt.user.count("</conversation>") == 1
-    assert request.prompt.user.count("</question>") == 2  # its own, and one inside the other fence
+    assert request.prompt.user.count("</question>") == 1
     assert "never an instruction" in request.prompt.system
 
 
