@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ingestion.extractors.situating_excerpts import WHOLE, PromptTokens, prompt_tokens
 from ingestion.parsers.formats import format_of
 
 
@@ -59,7 +60,6 @@ EXTRACT_ANSWER: Final = Range(150, 900)
 """A passage of 800 tokens names 5 to 30 entities, each with its description and its quote."""
 GLEAN_ANSWER: Final = Range(20, 350)
 GLEAN_PROMPT: Final = 60
-SITUATE_PROMPT: Final = 250
 SITUATE_ANSWER: Final = Range(50, 150)
 ALLOWANCE: Final = Range(0.03, 0.4)
 """Descriptions, reports and decisions about names, as a share of the cost of extraction. They grow
@@ -276,15 +276,25 @@ def situating_of(extent: Extent, conditions: Conditions) -> Effort:
         extent.passages.high if extent.passages.high > 1 else 0,
     )
     passages = _without(several, extent.known_situations)
-    room = Range(
-        min(extent.tokens.low, conditions.input_limit),
-        min(extent.tokens.high, conditions.input_limit),
-    )
-    prompt = passages.times(room + _each_passage(extent) + Range(SITUATE_PROMPT, SITUATE_PROMPT))
-    again = Range(max(0, passages.low - 1), max(0, passages.high - 1)).times(room)
+    left = passages.high / max(1.0, several.high)
+    sent = _situating_prompts(extent, conditions)
+    prompt = Range(min(each.sent for each in sent), max(each.sent for each in sent)) * left
+    cached = Range(min(each.cached for each in sent), max(each.cached for each in sent)) * left
     completion = passages.times(SITUATE_ANSWER)
     price = conditions.prices.get("situate")
-    return Effort.of(passages, prompt, completion, price=price, cached=again)
+    return Effort.of(passages, prompt, completion, price=price, cached=cached)
+
+
+def _situating_prompts(extent: Extent, conditions: Conditions) -> list[PromptTokens]:
+    """The prompts of the shortest and the longest document it can be; and as one that is just still
+    shown whole takes more than a longer one, of that too if it is between them.
+    """
+    tokens, passages = extent.tokens, extent.passages
+    sizes = [(tokens.low, passages.low), (tokens.high, passages.high)]
+    if tokens.low < WHOLE < tokens.high:
+        share = (WHOLE - tokens.low) / (tokens.high - tokens.low)
+        sizes.append((WHOLE, passages.low + share * (passages.high - passages.low)))
+    return [prompt_tokens(size, number, limit=conditions.input_limit) for size, number in sizes]
 
 
 def allowance_of(extraction: Effort, conditions: Conditions) -> Effort:

@@ -23,8 +23,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, LiteralString
 
-from ingestion.extractors import situating
+from ingestion.extractors import situating, situating_excerpts
 from ingestion.extractors.situating import situate
+from ingestion.extractors.situating_excerpts import Excerpt
 from ingestion.models import Chunk, ChunkEmbedding, DocumentVersion, IngestionJob, Posting
 from ingestion.stage import Progress, StageOutcome, versions_of
 from ingestion.vectors.chunks import situated
@@ -148,10 +149,14 @@ def _context(chunk: Chunk, version: DocumentVersion) -> str:
     return situate(
         version.text,
         title=version.document.title,
-        headings=[(level, title, start) for level, title, start in version.headings],
+        headings=_headings(version),
         start=chunk.start,
         end=chunk.end,
     )
+
+
+def _headings(version: DocumentVersion) -> list[situating.Heading]:
+    return [(level, title, start) for level, title, start in version.headings]
 
 
 def _keep_sentences(each: VersionInProgress, model: str) -> None:
@@ -198,8 +203,8 @@ def _warnings(each: VersionInProgress) -> tuple[str, ...]:
 def ask(chat: ChatModel, group: Sequence[VersionInProgress], progress: Progress) -> None:
     """Append the model's sentences to the local contexts; PauseErrors propagate.
 
-    The requests of one document follow each other, so that its text is in the provider's prefix
-    cache. Where the model says nothing usable, the headings suffice.
+    The requests of one document follow each other and begin alike, so that its text is in the
+    provider's prefix cache. Where the model says nothing usable, the headings suffice.
     """
     reports = ProgressReports(
         progress, sum(len(each.chunks) - len(each.by_model) for each in group)
@@ -224,16 +229,34 @@ def _requests(
         if len(each.by_model) == len(each.chunks):
             continue
         spans = [(chunk.start, chunk.end) for chunk in each.chunks]
-        prefixes = situating.prefixes(each.version.text, spans, limit=limit)
-        for place, (chunk, prefix) in enumerate(zip(each.chunks, prefixes, strict=True)):
+        shown = situating_excerpts.excerpts(
+            each.version.text,
+            spans,
+            title=each.version.document.title,
+            headings=_headings(each.version),
+            limit=limit,
+        )
+        for place, (chunk, excerpt) in enumerate(zip(each.chunks, shown, strict=True)):
             if place in each.by_model:
                 continue
+            document = fenced(excerpt.common + excerpt.near, "document")
             prompt = template.fill(
-                document=fenced(situating.without_marks(prefix), "document"),
-                chunk=fenced(situating.without_marks(situating.passage(chunk.text)), "passage"),
+                document=document,
+                chunk=fenced(situating_excerpts.passage(chunk.text), "passage"),
             )
             about = About("situate", document_id=chunk.document_id, chunk_id=chunk.pk)
-            yield each, place, ChatRequest(Role.SITUATE, prompt, about)
+            request: ChatRequest[Any] = ChatRequest(
+                Role.SITUATE, prompt, about, shared=_shared(excerpt, document)
+            )
+            yield each, place, request
+
+
+def _shared(excerpt: Excerpt, document: str) -> tuple[int, ...]:
+    """Where in the prompt the parts end that other passages of the document have, too."""
+    if not excerpt.near:
+        return (len(document),)
+    outline = fenced(excerpt.common, "document").rpartition("\n")[0]
+    return len(outline), len(document)
 
 
 # --- indexing words -------------------------------------------------------------------------------

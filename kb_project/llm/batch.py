@@ -7,10 +7,11 @@ that, since an open call reserves its maximum cost.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import uuid
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -49,6 +50,50 @@ class Threads:
         return self._pool
 
 
+class WarmUp:
+    """Lets one call go ahead of those that begin alike, so that they find the beginning in the
+    provider's cache. Calls that begin otherwise do not wait.
+    """
+
+    def __init__(self, calls: Sequence[PreparedCall]) -> None:
+        self._beginnings: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
+        self._beginnings |= {call.record.key: beginnings_of(call) for call in calls}
+        self._warm: set[str] = set()
+        self._led: set[str] = set()
+
+    def take(self, calls: deque[PreparedCall], most: int) -> list[PreparedCall]:
+        """Take up to ``most`` calls off that need not wait for another's end."""
+        taken: list[PreparedCall] = []
+        waiting: list[PreparedCall] = []
+        while calls and len(taken) < most:
+            call = calls.popleft()
+            cold = self._beginnings[call.record.key] - self._warm
+            if cold & self._led:
+                waiting.append(call)
+            else:
+                taken.append(call)
+                self._led |= cold
+        calls.extendleft(reversed(waiting))
+        return taken
+
+    def give_back(self, calls: Sequence[PreparedCall]) -> None:
+        """Forget calls that were taken and not made."""
+        for call in calls:
+            self._led -= self._beginnings[call.record.key]
+
+    def ended(self, call: PreparedCall) -> None:
+        self._warm |= self._beginnings[call.record.key]
+
+
+def beginnings_of(call: PreparedCall) -> frozenset[str]:
+    """Digests of the beginnings that other calls have, too."""
+    prompt = call.request.prompt
+    texts = (
+        f"{call.record.model}\0{prompt.system}\0{prompt.user[:end]}" for end in call.request.shared
+    )
+    return frozenset(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts)
+
+
 class Batch:
     """One run over some calls. ``results`` yields each call's key with its result."""
 
@@ -60,6 +105,8 @@ class Batch:
         self._threads = threads
         self._step = threads.count
         self._todo = deque(calls)
+        # A single thread makes one call after another anyway.
+        self._warm_up = WarmUp(calls if threads.count > 1 else ())
         self._ready: deque[Opened] = deque()
         self._running: dict[Future[Verdict], Opened] = {}
         self._ended: list[tuple[Opened, Future[Verdict]]] = []
@@ -89,15 +136,17 @@ class Batch:
     def _open(self) -> None:
         if not self._todo or len(self._ready) >= self._threads.count:
             return
-        calls = [self._todo[i] for i in range(min(self._step, len(self._todo)))]
+        calls = self._warm_up.take(self._todo, self._step)
+        if not calls:
+            return
         try:
             ids = self._store.open_calls([call.record for call in calls])
         except BudgetError as error:
+            self._warm_up.give_back(calls)
+            self._todo.extendleft(reversed(calls))
             self._economise(error)
             return
-        for call_id, call in zip(ids, calls, strict=True):
-            self._todo.popleft()
-            self._ready.append((call_id, call))
+        self._ready.extend(zip(ids, calls, strict=True))
 
     def _economise(self, error: BudgetError) -> None:
         """Go on one call at a time, once running calls have released what they did not cost."""
@@ -137,6 +186,7 @@ class Batch:
         self._settle_all(_outcomes(self._ended))
         finished, self._ended = self._ended, []
         for (_, asked), future in finished:
+            self._warm_up.ended(asked)
             result = future.result().result
             if isinstance(result, PreparedCall):
                 if self._pause is None:

@@ -265,7 +265,7 @@ class Exchange:
 def messages_of(request: ChatRequest[Any]) -> tuple[Message, ...]:
     return (
         Message("system", request.prompt.system),
-        Message("user", request.prompt.user),
+        Message("user", request.prompt.user, request.shared),
         *(Message(turn.speaker, turn.text) for turn in request.turns),
     )
 

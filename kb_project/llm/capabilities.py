@@ -25,6 +25,7 @@ class Feature(StrEnum):
     TEMPERATURE = "temperature"
     SEED = "seed"
     OLD_LIMIT = "old_limit"
+    CACHE_CONTROL = "cache_control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Support:
 
     ``schema`` and ``json`` are the two kinds of response_format, ``usage`` is token counts at the
     end of a stream. ``old_limit`` is the name ``max_tokens``; without it the limit is sent as
-    ``max_completion_tokens``.
+    ``max_completion_tokens``. ``cache_control`` marks what to keep of a prompt in the provider's
+    cache; only sent where ``prompt_cache`` knows of it.
     """
 
     schema: bool = True
@@ -43,6 +45,7 @@ class Support:
     temperature: bool = True
     seed: bool = True
     old_limit: bool = True
+    cache_control: bool = True
 
     def without(self, feature: Feature) -> Support:
         """Return the support without a feature.

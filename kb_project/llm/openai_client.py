@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kb_project.errors import ReplyError
-from kb_project.llm.capabilities import Support
+from kb_project.llm.capabilities import Feature, Support
 from kb_project.llm.http import CHAT, Connection
+from kb_project.llm.prompt_cache import marked, number, prompt_counts, takes_marks
 from kb_project.llm.provider import LONGEST_REPLY, SEED, RawCall, RawReply
 
 _FINISHES: Final = {
@@ -17,8 +18,6 @@ _FINISHES: Final = {
     "content_filter": "refused",
     "refusal": "refused",
 }
-_MOST_TOKENS: Final = 100_000_000
-"""A server that reports more than this has miscounted."""
 
 
 class OpenAiProvider:
@@ -26,8 +25,10 @@ class OpenAiProvider:
 
     def __init__(self, endpoint: str, key: str, *, is_operators: bool = False) -> None:
         self._connection = Connection(endpoint, key, is_operators=is_operators)
+        self._endpoint = endpoint
 
     def complete(self, call: RawCall) -> RawReply:
+        call = self._as_understood(call)
         found = self._connection.ask(CHAT, body_of(call), call.timeout, used=used_by(call))
         reply = self._reply(found)
         _bounded(reply.text)
@@ -37,6 +38,7 @@ class OpenAiProvider:
         """Stream the answer. If it ends without a finish reason it was cut: no whole reply is
         yielded.
         """
+        call = self._as_understood(call)
         used = used_by(call, streams=True)
         whole, text = RawReply("", finish=""), ""
         body = body_of(call) | {"stream": True}
@@ -51,6 +53,11 @@ class OpenAiProvider:
                     yield part.text
         if whole.finish:
             yield replace(whole, text=text)
+
+    def _as_understood(self, call: RawCall) -> RawCall:
+        if takes_marks(self._endpoint, call.model):
+            return call
+        return replace(call, support=call.support.without(Feature.CACHE_CONTROL))
 
     def _reply(self, found: Mapping[str, Any]) -> RawReply:
         choices = found.get("choices")
@@ -79,7 +86,10 @@ def body_of(call: RawCall) -> dict[str, Any]:
     support = call.support
     body: dict[str, Any] = {
         "model": call.model,
-        "messages": [{"role": one.speaker, "content": one.text} for one in call.messages],
+        "messages": [
+            {"role": one.speaker, "content": marked(one) if support.cache_control else one.text}
+            for one in call.messages
+        ],
         "max_tokens" if support.old_limit else "max_completion_tokens": call.max_output,
     }
     if support.temperature:
@@ -105,6 +115,7 @@ def used_by(call: RawCall, *, streams: bool = False) -> Support:
         json=support.json and has_form and not support.schema,
         stream=support.stream and streams,
         usage=support.usage and streams,
+        cache_control=support.cache_control and any(one.shared for one in call.messages),
     )
 
 
@@ -144,20 +155,18 @@ def counted(reply: RawReply, usage: object) -> RawReply:
     """Add the token counts, if the server reported any."""
     if not isinstance(usage, Mapping):
         return reply
-    prompt = _number(usage.get("prompt_tokens"))
-    cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    prompt, cached = prompt_counts(usage)
     return replace(
         reply,
         prompt_tokens=prompt,
-        cached_tokens=min(cached, prompt or 0),
-        completion_tokens=_number(usage.get("completion_tokens")),
-        reasoning_tokens=_detail(usage, "completion_tokens_details", "reasoning_tokens"),
+        cached_tokens=cached,
+        completion_tokens=number(usage.get("completion_tokens", usage.get("output_tokens"))),
+        reasoning_tokens=_reasoning(usage.get("completion_tokens_details")),
     )
 
 
-def _detail(usage: Mapping[str, Any], details: str, name: str) -> int:
-    found = usage.get(details)
-    return (_number(found.get(name)) if isinstance(found, Mapping) else None) or 0
+def _reasoning(details: object) -> int:
+    return (number(details.get("reasoning_tokens")) if isinstance(details, Mapping) else 0) or 0
 
 
 def lines_of(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -187,8 +196,3 @@ def _bounded(text: str) -> str:
     if len(text) > LONGEST_REPLY:
         raise ReplyError("The model's answer is too long.", code="reply_invalid")
     return text
-
-
-def _number(found: object) -> int | None:
-    is_count = isinstance(found, int) and not isinstance(found, bool)
-    return int(str(found)) if is_count and 0 <= int(str(found)) <= _MOST_TOKENS else None

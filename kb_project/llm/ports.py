@@ -83,7 +83,9 @@ class ChatRequest(Generic[SchemaT]):
     """One call. With a ``schema``, the reply's ``value`` is an instance of it.
 
     ``turns`` follow the prompt's user part (gleaning continues the conversation). ``max_output`` is
-    in tokens; 0 means the role's limit.
+    in tokens; 0 means the role's limit. ``shared`` says where, in characters of the user part,
+    beginnings end that other requests have, too, the shortest first: the first request that has one
+    goes ahead, so that the others find it in the provider's cache.
     """
 
     role: Role
@@ -92,6 +94,7 @@ class ChatRequest(Generic[SchemaT]):
     schema: type[SchemaT] | None = None
     turns: tuple[Turn, ...] = ()
     max_output: int = 0
+    shared: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,11 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message; ``speaker`` is "system", "user" or "assistant"."""
+    """A message; ``speaker`` is "system", "user" or "assistant". ``shared`` as of a request."""
 
     speaker: str
     text: str
+    shared: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

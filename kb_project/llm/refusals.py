@@ -69,6 +69,10 @@ _FILTERED: Final = re.compile(
 )
 # In search order: the more specific word first.
 _FEATURES: Final[Mapping[Feature, re.Pattern[str]]] = {
+    Feature.CACHE_CONTROL: re.compile(
+        r"cache.?control|content.{0,60}\b(must|should|expected).{0,20}string|valid string",
+        re.IGNORECASE | re.DOTALL,
+    ),
     Feature.SCHEMA: re.compile(r"response_?format|json_?schema|grammar|schema", re.IGNORECASE),
     Feature.JSON: re.compile(r"response_?format|json_?object|json.?mode", re.IGNORECASE),
     Feature.USAGE: re.compile(r"stream_options|include_usage", re.IGNORECASE),

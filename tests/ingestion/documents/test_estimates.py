@@ -114,10 +114,19 @@ def test_situating_shows_the_document_each_time():
     assert effort.prompt.low > 10 * 8000
 
 
-def test_no_more_of_a_document_is_shown_than_the_model_takes():
+def test_of_a_long_document_an_outline_and_the_surroundings_are_shown():
     effort = situating_of(exact(800_000, 1000), CONDITIONS)
 
-    assert effort.prompt.high < 1000 * (CONDITIONS.input_limit + 800 + 300)
+    assert 1000 * (2_400 + 800) < effort.prompt.high < 1000 * (4_000 + 800)
+
+
+def test_a_document_that_may_be_shown_whole_may_take_more_than_a_longer_one():
+    extent = Extent(Range(2_000, 20_000), Range(3, 30))
+
+    prompt = situating_of(extent, CONDITIONS).prompt
+
+    assert prompt.high >= situating_of(exact(8_000, 12), CONDITIONS).prompt.high
+    assert prompt.low == situating_of(exact(2_000, 3), CONDITIONS).prompt.low
 
 
 def test_a_cached_prefix_makes_situating_cheaper():

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from itertools import groupby
 
 import pytest
 from hypothesis import given, strategies as st
@@ -9,19 +8,13 @@ from hypothesis import given, strategies as st
 from ingestion.extractors.situating import (
     LONGEST_ANSWER,
     LONGEST_CONTEXT,
-    LONGEST_PASSAGE,
-    PROMPT_TOKENS,
-    SAFE_SHARE,
     cleaned,
     enclosing,
     heading_path,
-    passage,
-    prefixes,
     shortened,
     situate,
-    window_around,
 )
-from kb_project.llm.tokens import count_tokens, token_starts
+from kb_project.llm.tokens import count_tokens
 
 CODE = """\
 class Executor:
@@ -104,86 +97,7 @@ def test_a_huge_line_costs_nothing():
     assert time.perf_counter() - started < 1
 
 
-LONG = "".join(
-    f"Entry {number}: Ada Lind trims lamp {number} of Skarrow.\n" for number in range(900)
-)
 CHUNK = "Bo Strand sells oil."
-
-
-def spans(text: str, size: int = 600) -> list[tuple[int, int]]:
-    return [(start, min(start + size, len(text))) for start in range(0, len(text), size)]
-
-
-# --- what is shown --------------------------------------------------------------------------------
-def test_a_document_that_fits_is_shown_whole_for_every_passage():
-    text = LONG[:3000]
-
-    assert prefixes(text, spans(text), limit=16_000) == [text] * len(spans(text))
-
-
-def test_a_long_document_is_shown_around_the_passage_behind_its_beginning():
-    shown = prefixes(LONG, spans(LONG), limit=4_000)
-
-    for (start, end), prefix in zip(spans(LONG), shown, strict=True):
-        assert LONG[start:end] in prefix
-        assert prefix.startswith(LONG[:500])
-
-
-def test_what_is_shown_fits_with_passage_and_prompt():
-    limit = 4_000
-
-    shown = prefixes(LONG, spans(LONG), limit=limit)
-
-    longest = max(count_tokens(LONG[start:end]) for start, end in spans(LONG))
-    room = limit * SAFE_SHARE - PROMPT_TOKENS - longest
-    assert max(map(count_tokens, shown)) <= room + 10  # the mark of the gap
-
-
-def test_neighbours_are_shown_the_same_so_that_the_prefix_is_cached():
-    shown = prefixes(LONG, spans(LONG), limit=4_000)
-
-    runs = [len(list(same)) for _, same in groupby(shown)]
-    assert sum(runs) / len(runs) > 4
-    assert len(runs) == len(set(shown))  # what was left behind does not come back
-
-
-def test_the_end_of_a_document_is_shown_to_its_last_passage():
-    assert prefixes(LONG, spans(LONG), limit=4_000)[-1].endswith(LONG[-200:])
-
-
-def test_no_room_at_all_shows_nothing_and_does_not_fail():
-    shown = prefixes(LONG, spans(LONG), limit=10)
-
-    assert len(shown) == len(spans(LONG))
-    assert max(map(len, shown)) < 100
-
-
-def test_a_document_without_passages_is_shown_to_nobody():
-    assert prefixes("", [], limit=1000) == []
-
-
-@given(
-    words=st.integers(1, 400),
-    first=st.integers(0, 399),
-    length=st.integers(1, 30),
-    size=st.integers(80, 300),
-)
-def test_a_window_holds_its_passage(words: int, first: int, length: int, size: int):
-    text = " ".join(["oil"] * words)
-    starts = token_starts(text)
-    first = min(first, words - 1)
-    start = int(starts[first])
-    last = first + length
-    end = int(starts[last]) if last < words else len(text)
-
-    window = window_around(text, starts, (start, end), size=size)
-
-    assert window.start <= start
-    assert end <= window.end
-
-
-def test_a_passage_without_end_is_shown_by_its_beginning():
-    assert count_tokens(passage("lamp oil " * 5000)) <= LONGEST_PASSAGE
 
 
 # --- what is taken --------------------------------------------------------------------------------

@@ -27,12 +27,14 @@ TEXT = "Ada Lind keeps the light. She cleans it every day. Bo Strand sells her t
 SAID = "From the harbour chronicle of 1848, which tells of the lighthouse."
 
 
-def cut(workspace: Workspace, name: str = "log.txt", text: str = TEXT) -> IngestionJob:
+def cut(
+    workspace: Workspace, name: str = "log.txt", text: str = TEXT, *, size: int = 8
+) -> IngestionJob:
     """A document of several chunks, waiting to be situated."""
     job = add(workspace, name, text)
     with access.in_workspace(workspace.pk):
         DocumentVersion.objects.in_workspace(workspace).filter(pk=job.version_id).update(
-            text=text, chunking={"strategy": "sentence", "size": 8}
+            text=text, chunking={"strategy": "sentence", "size": size}
         )
     chunk.run([job], build_ports(), NO_PROGRESS)
     return job
@@ -110,6 +112,35 @@ def test_passages_of_a_document_are_asked_about_in_a_row(media: Path):
     assert [request.about.chunk_id for request in chat.requests] == [
         row.pk for job in jobs for row in chunks_of(job)
     ]
+
+
+def test_prompts_say_where_the_part_ends_that_they_share(job: IngestionJob):
+    chat = saying(SAID)
+
+    run(job, chat)
+
+    [(end,)] = {request.shared for request in chat.requests}
+    assert {request.prompt.user[:end] for request in chat.requests} == {
+        f"<document>\n{TEXT}\n</document>"
+    }
+
+
+def test_prompts_of_a_long_document_share_its_outline_and_neighbours_more(media: Path):
+    text = "".join(f"Ada Lind trims lamp {number} of Skarrow.\n\n" for number in range(1_200))
+    chat = saying(SAID)
+
+    job = cut(rows.make_workspace(), "log.txt", text, size=150)
+    run(job, chat)
+
+    ends = {request.shared[0] for request in chat.requests}
+    [outline] = {request.prompt.user[: min(ends)] for request in chat.requests}
+    parts = [request.prompt.user[: request.shared[-1]] for request in chat.requests]
+    assert outline.startswith("<document>\nlog.txt\n\n[…]\n\nAda Lind trims lamp 0 of")
+    assert len(ends) == 1
+    assert all(part.endswith("\n</document>") for part in parts)
+    assert 1 < len(set(parts)) < len(parts) / 3
+    for row, part in zip(chunks_of(job), parts, strict=True):
+        assert row.text[:200] in part
 
 
 def test_a_document_of_one_chunk_asks_nobody(media: Path):

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import threading
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kb_project.errors import EndpointError
+from kb_project.errors import BudgetError, EndpointError, ReplyError
 from kb_project.llm.batch import Batch, Threads
 from kb_project.llm.fake import MemoryCallStore
+from kb_project.llm.ports import ChatReply
 from kb_project.llm.slots import no_slot
 from tests.kb_project.llm.asking import chat_with, request
 
@@ -83,3 +86,106 @@ def test_a_reader_who_leaves_early_loses_no_reply():
 
     assert set(store.settled) == set(store.opened)
     assert len(store.replies) == sum(one.reply is not None for one in store.settled.values())
+
+
+# --- what calls have in common --------------------------------------------------------------------
+def sharing(document: str, number: int, *ends: int) -> Any:
+    asked = request(f"{document}\n\nPassage {number}.")
+    return replace(asked, shared=ends or (len(document),))
+
+
+class Watched:
+    """Answers, and notes which texts were answered when a call came in, and how many were asked."""
+
+    def __init__(self) -> None:
+        self.answered: list[str] = []
+        self.before: dict[str, list[str]] = {}
+        self.most = 0
+        self._asked: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, call: Any) -> str:
+        text = call.messages[1].text
+        with self._lock:
+            self._asked.add(text)
+            self.before[text] = list(self.answered)
+            self.most = max(self.most, len(self._asked) - len(self.answered))
+        time.sleep(0.02)
+        with self._lock:
+            self.answered.append(text)
+        return ANSWER
+
+
+def test_the_first_call_about_a_document_ends_before_the_others_begin():
+    watched = Watched()
+    asked = [sharing("A long document.", number) for number in range(6)]
+
+    list(chat_with(answer=watched, concurrency=4).ask_many(asked))
+
+    first, *others = [one.prompt.user for one in asked]
+    assert watched.before[first] == []
+    assert all(first in watched.before[other] for other in others)
+    assert watched.most > 1
+
+
+def test_other_documents_do_not_wait_for_the_first_call_about_one():
+    documents = ["One.", "Two.", "Three.", "Four."]
+    is_together = threading.Barrier(len(documents), timeout=10)
+
+    def answer(call: Any) -> str:
+        if call.messages[1].text.endswith("Passage 0."):
+            is_together.wait()  # breaks unless all first calls are under way at once
+        return ANSWER
+
+    asked = [sharing(document, number) for document in documents for number in range(3)]
+
+    results = dict(chat_with(answer=answer, concurrency=4).ask_many(asked))
+
+    assert all(isinstance(result, ChatReply) for result in results.values())
+    assert len(results) == 12
+
+
+def test_each_of_several_beginnings_has_its_own_first_call():
+    watched = Watched()
+    outline, parts = "Outline.", ["Outline. Here.", "Outline. There."]
+    asked = [
+        sharing(part, number, len(outline), len(part)) for part in parts for number in range(3)
+    ]
+
+    list(chat_with(answer=watched, concurrency=4).ask_many(asked))
+
+    texts = [one.prompt.user for one in asked]
+    assert all(texts[0] in watched.before[text] for text in texts[1:])
+    assert all(texts[3] in watched.before[text] for text in texts[4:])
+    assert texts[3] not in watched.before[texts[1]]
+
+
+def test_a_first_call_that_fails_holds_no_one_back():
+    def answer(call: Any) -> Any:
+        if call.messages[1].text.endswith("Passage 0."):
+            raise ReplyError("It said nothing.")
+        return ANSWER
+
+    results = dict(
+        chat_with(answer=answer, concurrency=4).ask_many(
+            [sharing("A document.", number) for number in range(4)]
+        )
+    )
+
+    assert [isinstance(results[number], ChatReply) for number in range(4)] == [False, *[True] * 3]
+
+
+def test_calls_that_the_budget_puts_off_are_all_made_in_the_end():
+    class Tight(MemoryCallStore):
+        """Takes one call at a time."""
+
+        def open_calls(self, calls: Any) -> Any:
+            if len(calls) > 1 or len(self.opened) > len(self.settled):
+                raise BudgetError("Too much at once.")
+            return super().open_calls(calls)
+
+    asked = [sharing(document, n) for document in ("One.", "Two.") for n in range(3)]
+
+    results = list(chat_with(answer=ANSWER, store=Tight(), concurrency=4).ask_many(asked))
+
+    assert len(results) == 6
