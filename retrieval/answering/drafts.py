@@ -27,11 +27,12 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """``earlier`` is the conversation so far, oldest first; ``ports`` are set if already looked up;
-    ``is_announced`` if the first step was already reported."""
+    """``question_id`` is None if nothing is stored. ``earlier`` is the conversation so far, oldest
+    first; ``ports`` are set if already looked up; ``is_announced`` if the first step was already
+    reported."""
 
     workspace: Workspace
-    question_id: UUID
+    question_id: UUID | None
     question: str
     mode: str
     scope: Scope = field(default_factory=Scope)

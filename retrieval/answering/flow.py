@@ -43,11 +43,7 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     started = time.perf_counter()
     if greeted := greeting.draft(asking):
         return greeted
-    asking = replace(asking, question=greeting.without_greeting(asking.question))
-    rewrite = rewritten(asking, reporter)
-    found = _find(replace(asking, question=rewrite.question), reporter)
-    for note in rewrite.notes:
-        found.query.note(note.code, note.sentence)
+    asking, rewrite, found = gathered(asking, reporter)
     plan = explain.plan(asking, found) | {"label": found.mode.label}
     reporter.emit(EventKind.PLAN, plan)
     reporter.emit(EventKind.PASSAGES, {"passages": passages_json(found.hits)})
@@ -63,6 +59,19 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     question = rewrite.question if rewrite.is_rewritten else ""
     suggest = partial(_suggest, asking, found, draft, reporter)
     return replace(draft, standalone=question, suggest=suggest)
+
+
+def gathered(asking: Asking, reporter: Reporter) -> tuple[Asking, Rewrite, SearchResult]:
+    """Return the question without a greeting, its standalone form, and what it finds.
+
+    Raises InputError for an unusable question, mode or scope, StoppedError.
+    """
+    asking = replace(asking, question=greeting.without_greeting(asking.question))
+    rewrite = rewritten(asking, reporter)
+    found = _find(replace(asking, question=rewrite.question), reporter)
+    for note in rewrite.notes:
+        found.query.note(note.code, note.sentence)
+    return asking, rewrite, found
 
 
 def rewritten(asking: Asking, reporter: Reporter) -> Rewrite:

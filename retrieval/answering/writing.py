@@ -127,9 +127,7 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
     StoppedError."""
     query, options = found.query, ports_for(found.query.workspace_id).options
     reporter.emit(EventKind.STEP, WRITING)
-    numbering = number(query, found.found, found.hits)
-    numbering.allows_general = options.allows_general
-    prompt, context = _prompt(asking, found, numbering, chat.input_limit(Role.ANSWER))
+    numbering, prompt, context = composed(asking, found, allows_general=options.allows_general)
     about = About(STAGE, question_id=query.question_id)
     request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt, about)
     sieve, is_refused = stream(chat, request, numbering, reporter)
@@ -171,17 +169,26 @@ def prompt_of(
     )
 
 
-def _prompt(
-    asking: Asking, found: SearchResult, numbering: Numbering, limit: int
-) -> tuple[Prompt, Context]:
-    """Return the prompt with as much context as fits ``limit`` tokens; its labels may be cited."""
-    question, general = found.query.question, numbering.allows_general
-    empty = prompt_of(asking, question, None, allows_general=general)
-    room = limit - count_tokens(empty.system) - count_tokens(empty.user) - 32
-    budget = max(LEAST_TOKENS, min(MOST_TOKENS, room))
-    context = build(found.found, numbering, found.mode.shares, budget, found.query.as_of)
+def composed(
+    asking: Asking, found: SearchResult, *, allows_general: bool
+) -> tuple[Numbering, Prompt, Context]:
+    """Return the prompt with as much context as fits, and the labels that may be cited.
+
+    Without a model the context is as long as the largest window gets. Call outside transactions.
+    """
+    query = found.query
+    numbering = number(query, found.found, found.hits)
+    numbering.allows_general = allows_general
+    empty = prompt_of(asking, query.question, None, allows_general=allows_general)
+    budget = MOST_TOKENS
+    if query.chat is not None:
+        taken = count_tokens(empty.system) + count_tokens(empty.user) + 32
+        budget = min(budget, query.chat.input_limit(Role.ANSWER) - taken)
+    shares = found.mode.shares
+    context = build(found.found, numbering, shares, max(LEAST_TOKENS, budget), query.as_of)
     numbering.given = context.labels
-    return prompt_of(asking, question, context, allows_general=general), context
+    prompt = prompt_of(asking, query.question, context, allows_general=allows_general)
+    return numbering, prompt, context
 
 
 def _conversation(earlier: Sequence[Earlier]) -> str:

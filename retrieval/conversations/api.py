@@ -14,11 +14,13 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 
+from retrieval.answering import context_only
 from retrieval.conversations import asking, queries, streaming
 from retrieval.conversations.queries import Asked
 from retrieval.models import Answer, AnswerState, Outcome
-from retrieval.search.api import DEFAULT_MODE, ScopeSerializer
+from retrieval.search.api import DEFAULT_MODE, NoteSerializer, ScopeSerializer
 from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION
 from retrieval.search.scope import Scope
@@ -162,6 +164,65 @@ class QuestionSerializer(serializers.Serializer[Any]):
     )
 
 
+class AskSerializer(QuestionSerializer):
+    only = serializers.ChoiceField(
+        choices=list(context_only.CHOICES),
+        required=False,
+        help_text="`context`: what an answer would be written from; `prompt`: also the messages a"
+        " model would get. No answer is made, nothing is stored.",
+    )
+
+
+class ContextItemSerializer(serializers.Serializer[Any]):
+    """An item of a context; ``sources`` are numbers of passages."""
+
+    section = serializers.CharField(help_text="reports, records, summaries, points or passages.")
+    label = serializers.CharField(  # type: ignore[assignment]  # the API's word for it
+        help_text="By which an answer may cite it; a point has none."
+    )
+    id = serializers.UUIDField(allow_null=True)
+    text = serializers.CharField(trim_whitespace=False)
+    tokens = serializers.IntegerField()
+    sources = serializers.ListField(child=serializers.IntegerField())
+
+
+class ContextPassageSerializer(serializers.Serializer[Any]):
+    """A passage: ``text`` is the document's text from ``start`` to ``end``."""
+
+    number = serializers.IntegerField()
+    chunk = serializers.UUIDField()
+    document = serializers.UUIDField()
+    title = serializers.CharField()
+    start = serializers.IntegerField()
+    end = serializers.IntegerField()
+    headings = serializers.ListField(child=serializers.CharField())
+    page = serializers.IntegerField(allow_null=True)
+    text = serializers.CharField(trim_whitespace=False)
+    score = serializers.FloatField()
+    why = serializers.ListField(child=serializers.CharField())
+
+
+class MessageSerializer(serializers.Serializer[Any]):
+    """A message, as chat models take it."""
+
+    role = serializers.CharField()
+    content = serializers.CharField(trim_whitespace=False)
+
+
+class ContextSerializer(serializers.Serializer[Any]):
+    """What an answer would be written from."""
+
+    plan = serializers.DictField(help_text="As in an answer's trace.")
+    text = serializers.CharField(trim_whitespace=False)
+    tokens = serializers.IntegerField()
+    items = ContextItemSerializer(many=True)
+    passages = ContextPassageSerializer(many=True)
+    messages = MessageSerializer(
+        many=True, help_text="Empty unless asked for, and if no model would be asked."
+    )
+    notes = NoteSerializer(many=True)
+
+
 class QueuedSerializer(serializers.Serializer[Any]):
     """An answer in progress. Follow it at ``events``, read it at ``answers/<id>/``."""
 
@@ -194,9 +255,22 @@ def _wanted(view: WorkspaceAPIView) -> dict[str, Any]:
 class AskApi(WaitingAPIView):
     """Ask a question and wait for the answer."""
 
-    @reading("ask", takes=QuestionSerializer, gives=AnswerSerializer, status=201)
+    @reading(
+        "ask",
+        takes=AskSerializer,
+        gives=AnswerSerializer,
+        previews=ContextSerializer,
+        status=201,
+        errors=(409,),
+    )
     def post(self) -> object:
-        """Ask a question and wait for the answer. It can be read again later by its id."""
+        """Ask a question and wait for the answer. It can be read again later by its id.
+
+        With `only`, return what it would be written from.
+        """
+        if only := self.body().get("only"):
+            context = asking.context_for(**_wanted(self), only=only)
+            return Response(ContextSerializer(context).data)
         answer = asking.ask(**_wanted(self))
         with access.in_workspace(self.workspace.pk):
             asked = queries.asked(workspace=self.workspace, question_id=answer.question_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from datetime import timedelta
-from typing import Final, LiteralString
+from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from django.utils import timezone
@@ -16,7 +16,8 @@ from django.utils import timezone
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.jobs import notify, workers
 from kb_project.sql import run_sql
-from retrieval.answering import events, jobs
+from retrieval.answering import context_only, events, jobs
+from retrieval.answering.drafts import Asking
 from retrieval.conversations import queries
 from retrieval.models import Answer, AnswerState, Conversation, Question
 from retrieval.search import scope_entities
@@ -110,6 +111,33 @@ def ask(
     return answer
 
 
+def context_for(  # noqa: PLR0913  what is asked, where to look, and what of it
+    *,
+    workspace: Workspace,
+    user: User | None,
+    question: str,
+    mode: str,
+    only: str,
+    scope: Scope | None = None,
+    conversation_id: UUID | None = None,
+) -> dict[str, Any]:
+    """Return what an answer would be written from, as ``context_only`` does; store nothing.
+
+    Raises what ``question_ask`` raises, and any error in finding it.
+    """
+    question = clean_question(question)
+    mode_named(mode)
+    scope = scope or Scope()
+    with access.in_workspace(workspace.pk):
+        quotas.check_questions(workspace.pk, user_id=user.pk if user else None)
+        asked = _question(workspace, user, question, mode, scope, conversation_id)
+        asked.created_at = timezone.now()
+        earlier = jobs.earlier_than(asked) if conversation_id else ()
+    return context_only.context_only(
+        Asking(workspace, None, question, mode, scope, earlier=earlier), only
+    )
+
+
 def answer_stop(*, workspace: Workspace, user: User, answer_id: UUID) -> Answer:
     """Stop an answer in progress, including its model call; what has been written is kept.
 
@@ -182,7 +210,6 @@ def _conversation(
             kept="Nothing was asked.",
             next_step="Ask in one of your own conversations.",
         )
-    found.save(update_fields=["updated_at"])
     return found
 
 
@@ -253,6 +280,8 @@ def _keep(answer: Answer, *, is_new: bool, call: str) -> None:
         "call": call,
     }
     run_sql(KEEP_ASKED, values)
+    if conversation is not None and not begins:
+        conversation.save(update_fields=["updated_at"])
     for row in (answer, question) if is_new else (answer,):
         row.created_at = now
         row._state.adding = False  # noqa: SLF001  Django's documented flag for a saved row

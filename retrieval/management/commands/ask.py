@@ -9,6 +9,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
+from retrieval.answering import context_only
 from retrieval.conversations import asking, queries
 from retrieval.management.scope_options import add_question_options, scope_of
 from retrieval.models import NEXT_STEP, Outcome
@@ -20,21 +21,42 @@ class Command(DataCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_question_options(parser)
+        parser.add_argument(
+            "--only",
+            choices=context_only.CHOICES,
+            help="Print what an answer would be written from, or also the messages to a model;"
+            " no answer is made.",
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         workspace = people_queries.workspace_at(slug=options["workspace"])
-        answer = asking.ask(
-            workspace=workspace,
-            user=None,
-            question=options["question"],
-            mode=options["mode"],
-            scope=scope_of(workspace, options),
-        )
+        wanted = {
+            "workspace": workspace,
+            "user": None,
+            "question": options["question"],
+            "mode": options["mode"],
+            "scope": scope_of(workspace, options),
+        }
+        if options["only"]:
+            self._print_context(asking.context_for(**wanted, only=options["only"]), options)
+            return
+        answer = asking.ask(**wanted)
         view = queries.answer_view(workspace=workspace, answer=answer)
         if options["json"]:
             self.stdout.write(json.dumps(view, ensure_ascii=False))
         else:
             self.stdout.write("\n".join(as_text(view)))
+
+    def _print_context(self, found: dict[str, Any], options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps(found, ensure_ascii=False))
+            return
+        if options["only"] == context_only.CONTEXT:
+            self.stdout.write(found["text"])
+        for message in found["messages"]:
+            self.stdout.write(f"=== {message['role']} ===\n{message['content']}")
+        for note in found["notes"]:
+            self.stdout.write(note["sentence"])
 
 
 def as_text(view: dict[str, Any]) -> Iterator[str]:

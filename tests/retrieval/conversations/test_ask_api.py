@@ -139,3 +139,31 @@ def test_strangers_get_no_answers(cast: rows.Cast):
     assert_nothing_there(client(cast.charlie).get(where))
     assert_problem(ask(cast, None, question=QUESTION), 401, "not_authenticated")
     assert_problem(client().get(where), 401, "not_authenticated")
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_only_the_context_makes_and_stores_no_answer(cast: rows.Cast, who: str):
+    response = ask(cast, getattr(cast, who), question=QUESTION, only="context")
+
+    assert response.status_code == 200
+    found = response.json()
+    assert "Ada Lind keeps the light of Skarrow." in found["text"]
+    assert found["items"][0]["sources"] == [1]
+    assert found["passages"][0]["text"] == TEXT[: found["passages"][0]["end"]]
+    assert found["messages"] == []
+    with access.in_workspace(cast.workspace.pk):
+        assert not Question.objects.in_workspace(cast.workspace).exists()
+        assert not Answer.objects.in_workspace(cast.workspace).exists()
+
+
+def test_only_the_prompt_needs_a_model_to_be_for(cast: rows.Cast):
+    assert_problem(ask(cast, cast.bob, question=QUESTION, only="prompt"), 409, "no_model")
+
+
+def test_strangers_get_no_context_and_conversations_stay_private(cast: rows.Cast):
+    kept = ask(cast, cast.alice, question=QUESTION).json()["conversation"]
+    body = {"question": QUESTION, "only": "context", "conversation": kept}
+
+    assert_nothing_there(ask(cast, cast.charlie, question=QUESTION, only="context"))
+    assert ask(cast, cast.bob, **body).status_code == 403
+    assert ask(cast, cast.alice, **body).status_code == 200

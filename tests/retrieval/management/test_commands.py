@@ -74,6 +74,15 @@ def test_ask_prints_numbers_that_people_can_follow(workspace):
     assert "[1] Keepers [0:33]" in said
 
 
+def test_ask_prints_only_the_context(workspace):
+    said = run("ask", "Who keeps the Skarrow light?", mode="hybrid", only="context")
+    found = run("ask", "Who keeps the Skarrow light?", mode="hybrid", only="context", json=True)
+
+    assert "[1]\n<passage>" in said
+    assert json.loads(found)["text"] in said
+    assert "Ada Lind keeps the Skarrow light." in said
+
+
 def test_ask_says_that_the_documents_do_not_answer(workspace):
     said = run("ask", "What does a zeppelin weigh?")
 
