@@ -10,11 +10,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kb_project.errors import InputError
+from kb_project.ports import Ports
 from kb_project.prompt import Prompt
-from retrieval.answering import explain, flow, greeting, writing
+from retrieval.answering import bypass, explain, flow, greeting, writing
 from retrieval.answering.citations.labels import MOST_SOURCES, Numbering
 from retrieval.answering.context import Context, Item
 from retrieval.answering.drafts import Asking
+from retrieval.search.modes import BYPASS
 from retrieval.search.reporting import SILENT
 from retrieval.search.services import SearchResult
 from workspaces.ports import no_model, ports_for
@@ -39,6 +41,8 @@ def context_only(asking: Asking, only: str) -> dict[str, Any]:
     ports = asking.ports or ports_for(asking.workspace.pk)
     if only == PROMPT and ports.chat is None:
         raise no_model()
+    if asking.mode == BYPASS.name:
+        return _without_documents(asking, ports, only)
     asking, _, found = flow.gathered(replace(asking, ports=ports), SILENT)
     allows_general = ports.options.allows_general
     numbering, prompt, context = writing.composed(asking, found, allows_general=allows_general)
@@ -51,6 +55,19 @@ def context_only(asking: Asking, only: str) -> dict[str, Any]:
         "passages": _passages(found, numbering, items),
         "messages": _messages(prompt) if only == PROMPT and writing.can_write(found) else [],
         "notes": found.trace["notes"],
+    }
+
+
+def _without_documents(asking: Asking, ports: Ports, only: str) -> dict[str, Any]:
+    bypass.allowed_chat(ports)
+    return {
+        "plan": bypass.plan_of(asking),
+        "text": "",
+        "tokens": 0,
+        "items": [],
+        "passages": [],
+        "messages": _messages(bypass.prompt_of(asking)) if only == PROMPT else [],
+        "notes": [{"code": bypass.NOTE.code, "sentence": bypass.NOTE.sentence}],
     }
 
 

@@ -112,14 +112,16 @@ def plan(asking: Asking, found: SearchResult) -> dict[str, Any]:
 
 
 def calls(found: SearchResult) -> dict[str, Any]:
-    """Return the model calls made for this question so far, from the ledger."""
     query = found.query
-    if query.chat is None or query.question_id is None:
+    return calls_of(query.workspace_id, query.question_id if query.chat else None)
+
+
+def calls_of(workspace_id: UUID, question_id: UUID | None) -> dict[str, Any]:
+    """Return the model calls made for this question so far, from the ledger."""
+    if question_id is None:
         return dict(NO_CALLS)
-    with access.in_workspace(query.workspace_id):
-        rows = ModelCall.objects.in_workspace(query.workspace_id).filter(
-            question_id=query.question_id
-        )
+    with access.in_workspace(workspace_id):
+        rows = ModelCall.objects.in_workspace(workspace_id).filter(question_id=question_id)
         sums = rows.aggregate(
             count=Count("pk"),
             cached=Count("pk", filter=Q(state=ModelCall.State.CACHED)),

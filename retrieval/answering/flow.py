@@ -11,10 +11,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from retrieval.answering import explain, extractive, follow_ups, greeting, scheduler, writing
+from retrieval.answering import (
+    bypass,
+    explain,
+    extractive,
+    follow_ups,
+    greeting,
+    scheduler,
+    writing,
+)
 from retrieval.answering.drafts import Asking, Draft, Suggested
 from retrieval.search import services
-from retrieval.search.modes import mode_named
+from retrieval.search.modes import BYPASS, mode_named
 from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.search.results import Hit
@@ -32,17 +40,22 @@ SUGGESTING: Final = {"name": "suggest", "sentence": "Looking for follow-up quest
 def first_step(asking: Asking) -> Mapping[str, str]:
     """Return the first step to report; may be sent in a transaction, before the answer is
     drafted."""
+    if asking.mode == BYPASS.name:
+        return writing.WRITING
     return READING if asking.earlier else SEARCHING
 
 
 def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     """Draft an answer.
 
-    Raises InputError for an unusable question, mode or scope, StoppedError, ModelError.
+    Raises InputError for an unusable question, mode or scope, ConflictError if the mode may not be
+    used, StoppedError, ModelError.
     """
     started = time.perf_counter()
     if greeted := greeting.draft(asking):
         return greeted
+    if asking.mode == BYPASS.name:
+        return bypass.draft(asking, reporter)
     asking, rewrite, found = gathered(asking, reporter)
     plan = explain.plan(asking, found) | {"label": found.mode.label}
     reporter.emit(EventKind.PLAN, plan)

@@ -163,7 +163,7 @@ def prompt_of(
     general = "answer_general" if allows_general else "answer_closed"
     return load(_PROMPTS / "answer.md").fill(
         general=load(_PROMPTS / f"{general}.md").system,
-        conversation=_conversation(asking.earlier),
+        conversation=conversation_of(asking.earlier),
         context=context.text if context else "",
         question=fenced(question, "question"),
     )
@@ -191,7 +191,7 @@ def composed(
     return numbering, prompt, context
 
 
-def _conversation(earlier: Sequence[Earlier]) -> str:
+def conversation_of(earlier: Sequence[Earlier]) -> str:
     if not earlier:
         return ""
     lines = []

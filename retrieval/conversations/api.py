@@ -21,7 +21,7 @@ from retrieval.conversations import asking, queries, streaming
 from retrieval.conversations.queries import Asked
 from retrieval.models import Answer, AnswerState, Outcome
 from retrieval.search.api import DEFAULT_MODE, NoteSerializer, ScopeSerializer
-from retrieval.search.modes import MODES
+from retrieval.search.modes import ANSWER_MODES
 from retrieval.search.query import LONGEST_QUESTION
 from retrieval.search.scope import Scope
 from workspaces import access
@@ -157,7 +157,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
 
 class QuestionSerializer(serializers.Serializer[Any]):
     question = serializers.CharField(max_length=LONGEST_QUESTION)
-    mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+    mode = serializers.ChoiceField(choices=list(ANSWER_MODES), default=DEFAULT_MODE)
     scope = ScopeSerializer(required=False)
     conversation = serializers.UUIDField(
         required=False, help_text="One of your conversations, to continue it."
@@ -281,7 +281,11 @@ class QuestionsApi(WorkspaceAPIView):
     """Ask without waiting: a worker makes the answer."""
 
     @reading(
-        "question_ask", takes=QuestionSerializer, gives=QueuedSerializer, status=202, errors=(403,)
+        "question_ask",
+        takes=QuestionSerializer,
+        gives=QueuedSerializer,
+        status=202,
+        errors=(403, 409),
     )
     def post(self) -> object:
         """Ask a question without waiting. Follow the answer's events, or read the answer later."""
@@ -315,10 +319,14 @@ class QuestionAgainApi(WorkspaceAPIView):
     """Ask a question again."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        mode = serializers.ChoiceField(choices=list(MODES), required=False)
+        mode = serializers.ChoiceField(choices=list(ANSWER_MODES), required=False)
 
     @reading(
-        "question_again", takes=InputSerializer, gives=QueuedSerializer, status=202, errors=(403,)
+        "question_again",
+        takes=InputSerializer,
+        gives=QueuedSerializer,
+        status=202,
+        errors=(403, 409),
     )
     def post(self, question_id: UUID) -> object:
         """Answer a question again, optionally in another mode."""

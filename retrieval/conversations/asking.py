@@ -16,17 +16,18 @@ from django.utils import timezone
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.jobs import notify, workers
 from kb_project.sql import run_sql
-from retrieval.answering import context_only, events, jobs
+from retrieval.answering import bypass, context_only, events, jobs
 from retrieval.answering.drafts import Asking
 from retrieval.conversations import queries
 from retrieval.models import Answer, AnswerState, Conversation, Question
 from retrieval.search import scope_entities
-from retrieval.search.modes import mode_named
+from retrieval.search.modes import ANSWER_MODES, BYPASS, mode_named
 from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
 from workspaces import access, quotas
 from workspaces.models import Capability, Membership, User, Workspace
+from workspaces.ports import ports_for
 
 # Insert a question and everything that goes with it in one statement: many may ask at once and wait
 # for each other's statements. No one can know the answer's id yet, so its first event notifies no
@@ -77,11 +78,12 @@ def question_ask(
 ) -> Answer:
     """Keep the question, and have a worker answer it as soon as the transaction commits.
 
-    Raises InputError for an unusable question or mode, NotFoundError for an unknown conversation,
-    ForbiddenError for someone else's, LimitError if too many questions are being answered.
+    Raises InputError for an unusable question or mode, ConflictError for a mode that may not be
+    used, NotFoundError for an unknown conversation, ForbiddenError for someone else's, LimitError
+    if too many questions are being answered.
     """
     question = clean_question(question)
-    mode_named(mode)
+    _check_mode(workspace, mode)
     with access.within(workspace.pk):
         asked = _question(workspace, user, question, mode, scope or Scope(), conversation_id)
         return _queued(asked, is_new=True)
@@ -102,7 +104,7 @@ def ask(
     ``question_ask`` raises, and any error in making the answer, which is stored as its outcome.
     """
     question = clean_question(question)
-    mode_named(mode)
+    _check_mode(workspace, mode)
     with access.in_workspace(workspace.pk):
         asked = _question(workspace, user, question, mode, scope or Scope(), conversation_id)
         answer = _begun(asked)
@@ -126,7 +128,7 @@ def context_for(  # noqa: PLR0913  what is asked, where to look, and what of it
     Raises what ``question_ask`` raises, and any error in finding it.
     """
     question = clean_question(question)
-    mode_named(mode)
+    _check_mode(workspace, mode)
     scope = scope or Scope()
     with access.in_workspace(workspace.pk):
         quotas.check_questions(workspace.pk, user_id=user.pk if user else None)
@@ -162,10 +164,10 @@ def answer_stop(*, workspace: Workspace, user: User, answer_id: UUID) -> Answer:
 def answer_again(*, workspace: Workspace, user: User, question_id: UUID, mode: str = "") -> Answer:
     """Have a worker make a new answer to the same question, in another mode if one is given.
 
-    Raises NotFoundError, and InputError for an unknown mode.
+    Raises NotFoundError, InputError for an unknown mode, ConflictError if it may not be used.
     """
     if mode:
-        mode_named(mode)
+        _check_mode(workspace, mode)
     with access.in_workspace(workspace.pk):
         question = Question.objects.in_workspace(workspace).filter(pk=question_id).first()
         if question is None:
@@ -173,6 +175,11 @@ def answer_again(*, workspace: Workspace, user: User, question_id: UUID, mode: s
         answer = _queued(question, mode=mode)
     logger.info("question asked again question=%s by=%s", question_id, user.pk)
     return answer
+
+
+def _check_mode(workspace: Workspace, name: str) -> None:
+    if mode_named(name, ANSWER_MODES) is BYPASS:
+        bypass.allowed_chat(ports_for(workspace.pk))
 
 
 def _question(

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.http import QueryDict
 
 from kb_project.errors import InputError
-from retrieval.search.modes import DEFAULT_MODE, MODES
+from retrieval.search.modes import DEFAULT_MODE, MODES, Mode
 from retrieval.search.scope import Scope
 from workspaces.pages import id_in
 
@@ -47,15 +47,16 @@ class Wanted:
         return self.text
 
 
-def wanted_of(query: QueryDict, name: str) -> Wanted:
-    """Parse the question under ``name``; drop an unknown mode and filter values that are not ids.
+def wanted_of(query: QueryDict, name: str, modes: Mapping[str, Mode] = MODES) -> Wanted:
+    """Parse the question under ``name``; drop a mode that is not among ``modes``, and filter values
+    that are not ids.
 
     A text that is too long is kept whole, to be refused with a reason later.
     """
     mode = query.get("mode", "")
     return Wanted(
         text=query.get(name, "").replace("\0", "").strip(),
-        mode=mode if mode in MODES else standard_mode(),
+        mode=mode if mode in modes else standard_mode(),
         filters=filters_of(query),
         conversation=id_of(query, "conversation"),
     )

@@ -10,12 +10,13 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from kb_project.errors import InputError, KBError, LimitError
+from kb_project.errors import ConflictError, InputError, KBError, LimitError
 from retrieval.answering import suggestions
 from retrieval.conversations import asking, forms
 from retrieval.conversations.presenters import answers, ask_box, pages, passages
 from retrieval.models import Answer
 from retrieval.search import services
+from retrieval.search.modes import ANSWER_MODES
 from workspaces import access
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -32,7 +33,7 @@ def home(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 @workspace_page(Capability.READ, "GET", "POST")
 def ask(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    wanted = forms.wanted_of(request.POST or request.GET, "question")
+    wanted = forms.wanted_of(request.POST or request.GET, "question", ANSWER_MODES)
     context: dict[str, object] = {"workspace": workspace, "section": "ask"}
     if request.method == "POST":
         try:
@@ -44,7 +45,7 @@ def ask(request: UserRequest, workspace: Workspace) -> HttpResponse:
                 scope=wanted.scope,
                 conversation_id=wanted.conversation,
             )
-        except (InputError, LimitError) as error:
+        except (InputError, ConflictError, LimitError) as error:
             context["problem"] = error
         else:
             return redirect("retrieval:answer_detail", workspace.slug, answer.question_id)
@@ -141,7 +142,7 @@ def search(request: UserRequest, workspace: Workspace) -> HttpResponse:
     with transaction.atomic():
         access.workspace_for_reading(user=request.user, workspace_id=workspace.pk)
         context["ask"] = ask_box.ask_box(
-            workspace=workspace, mode=wanted.mode, filters=wanted.filters
+            workspace=workspace, mode=wanted.mode, filters=wanted.filters, is_search=True
         )
         if found is not None:
             context |= {

@@ -31,6 +31,7 @@ SEARCH_CALLS: Final[dict[str, Range]] = {
     "auto": Range(0, 40),
     "entities": Range(1, 1),
     "relations": Range(1, 1),
+    "graph": Range(1, 1),
     "mix": Range(1, 1),
 }
 """Calls to find passages; other modes make none."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
 from retrieval.search import scope
-from retrieval.search.modes import DEFAULT_MODE, MODES
+from retrieval.search.modes import DEFAULT_MODE, MODES, Mode
 from retrieval.search.scope import Scope
 from workspaces import access
 from workspaces.models import Workspace
@@ -15,11 +16,11 @@ from workspaces.models import Workspace
 NAMES: Final = ("collection", "tag", "media_type", "document", "include", "exclude")
 
 
-def add_question_options(parser: CommandParser) -> None:
+def add_question_options(parser: CommandParser, modes: Mapping[str, Mode] = MODES) -> None:
     parser.add_argument("question")
     parser.add_argument("--workspace", required=True, metavar="SLUG")
     parser.add_argument(
-        "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(MODES)}."
+        "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(modes)}."
     )
     add_scope_options(parser)
     parser.add_argument("--json", action="store_true", help="Print one JSON object.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,7 @@ from retrieval.search import (
     drift,
     entities,
     global_search,
+    graph,
     hybrid,
     lexical,
     local,
@@ -29,7 +30,8 @@ from retrieval.search.results import PASSAGES_ONLY, ByRows, ModeResult, Shares
 NAMES: Final = "Follow the names"
 WHOLE: Final = "See the whole"
 PASSAGES: Final = "Find passages"
-GROUPS: Final = ("", NAMES, WHOLE, PASSAGES)
+UNSEARCHED: Final = "Without your documents"
+GROUPS: Final = ("", NAMES, WHOLE, PASSAGES, UNSEARCHED)
 """In the order of the menu; modes without a group are above all."""
 
 
@@ -96,6 +98,15 @@ _WAYS: Final[dict[str, Mode]] = {
             NAMES,
             "Finds the facts between names that say what the question wants to know.",
             relations.search,
+            shares=entities.SHARES,
+        ),
+        Mode(
+            "graph",
+            "Graph",
+            NAMES,
+            "Combines entities and relations: what the graph knows of the question, and the"
+            " passages behind it.",
+            graph.search,
             shares=entities.SHARES,
         ),
         Mode(
@@ -184,13 +195,25 @@ MODES: Final[dict[str, Mode]] = {
 
 DEFAULT_MODE: Final = next(iter(MODES))
 
+BYPASS: Final = Mode(
+    "bypass",
+    "General knowledge",
+    UNSEARCHED,
+    "The chat model answers from its own knowledge, without documents and citations.",
+    lambda _: ModeResult([]),
+    uses_vectors=False,
+    reranks=False,
+)
+ANSWER_MODES: Final[dict[str, Mode]] = {**MODES, BYPASS.name: BYPASS}
+"""What a question can be asked in: the search modes, and answering without a search."""
 
-def mode_named(name: str) -> Mode:
+
+def mode_named(name: str, modes: Mapping[str, Mode] = MODES) -> Mode:
     """Return a mode by name. Raises InputError for an unknown one, naming those available."""
-    if name not in MODES:
+    if name not in modes:
         raise InputError(
             f"There is no search mode '{name[:40]}'.",
             code="unknown_mode",
-            next_step=f"Choose one of {', '.join(MODES)}.",
+            next_step=f"Choose one of {', '.join(modes)}.",
         )
-    return MODES[name]
+    return modes[name]

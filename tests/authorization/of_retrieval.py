@@ -26,7 +26,6 @@ QUESTIONS_AND_ANSWERS = [
     op("GET retrieval_api:search", READ, query="q=light&mode=lexical"),
     op("POST retrieval_api:search", READ, sends={"q": "light", "mode": "lexical"}),
     op("POST retrieval_api:ask", READ, sends={**QUESTION, "mode": "lexical"}),
-    op("POST retrieval_api:ask", READ, sends={**QUESTION, "mode": "lexical", "only": "context"}),
     op("POST retrieval_api:question_ask", READ, sends=QUESTION),
     op("POST retrieval_api:question_again", READ),
     op("GET retrieval_api:answer", READ),

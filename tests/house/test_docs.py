@@ -13,7 +13,7 @@ from django.core.management import get_commands, load_command_class
 from kb_project.llm.ports import Role
 from retrieval.evaluation import metrics
 from retrieval.models import AnswerState
-from retrieval.search.modes import MODES
+from retrieval.search.modes import ANSWER_MODES
 from retrieval.search.reporting import EventKind
 
 ROOT: Final = Path(settings.BASE_DIR)
@@ -87,7 +87,9 @@ def test_every_mode_is_described():
     told = text_of("docs/retrieval.md")
 
     assert [
-        mode.name for mode in MODES.values() if f"| `{mode.name}` | {mode.label} |" not in told
+        mode.name
+        for mode in ANSWER_MODES.values()
+        if f"| `{mode.name}` | {mode.label} |" not in told
     ] == []
 
 

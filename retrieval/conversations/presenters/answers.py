@@ -38,7 +38,7 @@ from retrieval.models import (
     Outcome,
     Question,
 )
-from retrieval.search.modes import MODES, Mode
+from retrieval.search.modes import ANSWER_MODES, Mode
 from retrieval.search.reporting import EventKind
 from workspaces.models import Workspace
 
@@ -151,7 +151,7 @@ class ShownAnswer:
 
 def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
     answer, cited = asked.answer, CitedSources.of(workspace, asked.citations)
-    mode = MODES.get(answer.mode or asked.question.mode)
+    mode = ANSWER_MODES.get(answer.mode or asked.question.mode)
     is_extractive = answer.written_by == "extractive"
     notes = answer.trace.get("notes", [])
     lasting, remarks = _sorted_notes(notes)

@@ -15,11 +15,13 @@ from ingestion.documents import queries as document_queries
 from ingestion.documents.links import format_label
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Document, DocumentState, Entity
+from retrieval.answering import bypass
 from retrieval.conversations import queries
 from retrieval.conversations.forms import DATES, is_id, standard_mode
 from retrieval.models import Conversation, Question
-from retrieval.search.modes import GROUPS, MODES, Mode
+from retrieval.search.modes import ANSWER_MODES, BYPASS, GROUPS, MODES, Mode
 from workspaces.models import User, Workspace
+from workspaces.ports import ports_for
 
 MOST_TAGS: Final = 40
 MOST_FOUND: Final = 8
@@ -177,10 +179,16 @@ class ModeGroup:
     modes: tuple[Mode, ...]
 
 
-def mode_groups() -> tuple[ModeGroup, ...]:
-    """Group all modes in the order of the menu, leaving out empty groups."""
+def mode_groups(asked_in: Workspace | None = None) -> tuple[ModeGroup, ...]:
+    """Group the search modes in the order of the menu, leaving out empty groups.
+
+    Where a question is asked, answering without a search is offered too, if it is allowed.
+    """
+    modes = list(MODES.values())
+    if asked_in is not None and bypass.is_offered(ports_for(asked_in.pk)):
+        modes.append(BYPASS)
     groups: dict[str, list[Mode]] = {label: [] for label in GROUPS}
-    for mode in MODES.values():
+    for mode in modes:
         groups.setdefault(mode.group, []).append(mode)
     return tuple(ModeGroup(label, tuple(modes)) for label, modes in groups.items() if modes)
 
@@ -191,7 +199,7 @@ def label_of(name: str) -> str:
     >>> label_of("telepathy")
     'Telepathy'
     """
-    return MODES[name].label if name in MODES else name.replace("_", " ").capitalize()
+    return ANSWER_MODES[name].label if name in ANSWER_MODES else name.replace("_", " ").capitalize()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +223,12 @@ def ask_box(
     mode: str = "",
     filters: Mapping[str, Any] | None = None,
     conversation: UUID | None = None,
+    is_search: bool = False,
 ) -> AskBox:
     counts = document_queries.state_counts(workspace=workspace)
     return AskBox(
-        groups=mode_groups(),
-        mode=MODES.get(mode) or MODES[standard_mode()],
+        groups=mode_groups(None if is_search else workspace),
+        mode=ANSWER_MODES.get(mode) or MODES[standard_mode()],
         scope=scope_panel(workspace=workspace, filters=filters or {}),
         documents=document_queries.searched_count(workspace=workspace),
         reading=counts[DocumentState.QUEUED.value] + counts[DocumentState.WORKING.value],

@@ -102,7 +102,7 @@ def answer_part(
         "progress": progress,
         "explained": explained(workspace=workspace, answer=answer),
         "tries": tries_of(workspace=workspace, question=question, shown=answer),
-        "groups": mode_groups(),
+        "groups": mode_groups(workspace),
     }
 
 

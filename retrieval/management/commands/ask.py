@@ -13,6 +13,7 @@ from retrieval.answering import context_only
 from retrieval.conversations import asking, queries
 from retrieval.management.scope_options import add_question_options, scope_of
 from retrieval.models import NEXT_STEP, Outcome
+from retrieval.search.modes import ANSWER_MODES
 from workspaces.people import queries as people_queries
 
 
@@ -20,7 +21,7 @@ class Command(DataCommand):
     help = "Answer a question from the documents of a workspace."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        add_question_options(parser)
+        add_question_options(parser, ANSWER_MODES)
         parser.add_argument(
             "--only",
             choices=context_only.CHOICES,

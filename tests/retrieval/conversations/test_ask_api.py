@@ -167,3 +167,17 @@ def test_strangers_get_no_context_and_conversations_stay_private(cast: rows.Cast
     assert_nothing_there(ask(cast, cast.charlie, question=QUESTION, only="context"))
     assert ask(cast, cast.bob, **body).status_code == 403
     assert ask(cast, cast.alice, **body).status_code == 200
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_general_knowledge_without_a_model_is_refused_before_anything_is_stored(cast, who):
+    user = getattr(cast, who)
+
+    assert_problem(ask(cast, user, question=QUESTION, mode="bypass"), 409, "no_model")
+    response = client(user).post(
+        address(cast.workspace, "questions/"), {"question": QUESTION, "mode": "bypass"}
+    )
+    assert_problem(response, 409, "no_model")
+    assert_nothing_there(ask(cast, cast.charlie, question=QUESTION, mode="bypass"))
+    with access.in_workspace(cast.workspace.pk):
+        assert not Question.objects.in_workspace(cast.workspace).exists()

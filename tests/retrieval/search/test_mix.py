@@ -1,25 +1,11 @@
 from __future__ import annotations
 
-from uuid import uuid4
-
 import pytest
 
 from retrieval.search import hybrid, mix
-from retrieval.search.results import Record, RecordKind
+from retrieval.search.results import RecordKind
 from tests.retrieval.search.films import make_films
 from workspaces import access
-
-
-def record(title):
-    return Record(RecordKind.ENTITY, uuid4(), title, "", (uuid4(),))
-
-
-def test_records_take_turns_and_come_once():
-    first, second, third, fourth = map(record, "abcd")
-
-    mixed = mix.interleaved([first, second, third], [second, fourth])
-
-    assert [one.title for one in mixed] == ["a", "b", "d", "c"]
 
 
 @pytest.mark.django_db

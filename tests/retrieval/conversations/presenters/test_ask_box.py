@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import uuid4
 
 import pytest
 
+from kb_project.llm.fake import FakeChat
+from kb_project.llm.ports import ModelOptions
 from retrieval.conversations.forms import FILTERS
+from retrieval.conversations.presenters import ask_box as presenter
 from retrieval.conversations.presenters.ask_box import (
     GONE,
     SOUGHT,
@@ -15,10 +19,11 @@ from retrieval.conversations.presenters.ask_box import (
     mode_groups,
     scope_panel,
 )
-from retrieval.search.modes import MODES
+from retrieval.search.modes import ANSWER_MODES, MODES
 from retrieval.search.scope import Scope
 from tests import rows
 from workspaces import access
+from workspaces.ports import ports_for
 
 
 def test_every_mode_stands_in_the_menu_once():
@@ -53,6 +58,26 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def cast():
     return rows.make_cast()
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_general_knowledge_is_offered_where_it_is_allowed_and_never_for_a_search(
+    cast, monkeypatch, allowed
+):
+    ports = replace(
+        ports_for(cast.workspace.pk),
+        chat=FakeChat(lambda _: ""),
+        options=ModelOptions(allows_general=allowed),
+    )
+    monkeypatch.setattr(presenter, "ports_for", lambda _: ports)
+
+    asked, searched = (
+        {mode.name for group in groups for mode in group.modes}
+        for groups in (mode_groups(cast.workspace), mode_groups())
+    )
+
+    assert asked == (set(ANSWER_MODES) if allowed else set(MODES))
+    assert searched == set(MODES)
 
 
 def panel_of(cast, **filters):
