@@ -55,6 +55,12 @@ class Ports:
     next_embedder: Embedder | None = None
     reranker: Reranker | None = None
 
+    @property
+    def reader(self) -> ChatModel | None:
+        """The chat model that reads passages: it extracts, situates, and decides about names. None
+        if that is done locally, also where a model writes reports and answers."""
+        return None if self.options.local_extraction else self.chat
+
 
 @cache
 def build_ports() -> Ports:

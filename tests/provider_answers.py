@@ -15,7 +15,7 @@ from typing import Any, Final
 
 NAME: Final = re.compile(r"\b[A-Z][a-z]+(?: (?:of )?[A-Z][a-z]+)*\b")
 SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
-LABEL: Final = re.compile(r"^\s*\[?([ERCT]\d+)\b", re.MULTILINE)
+LABEL: Final = re.compile(r"^\s*\[?([ERCTP]\d+)\b", re.MULTILINE)
 PASSAGE: Final = re.compile(r"^\[(\d+)\]\n<passage>\n[^\n]*\n(.*?)\n</passage>$", re.M | re.S)
 JUDGED: Final = re.compile(r"^(\d+)\.\n<sentence>$", re.MULTILINE)
 WORD: Final = re.compile(r"\S+")

@@ -259,6 +259,7 @@ def _options(row: ModelSettings | None) -> ModelOptions:
         wants_claims=row.wants_claims,
         allows_general=row.allows_general,
         wants_judge=row.wants_judge,
+        local_extraction=row.local_extraction,
         entity_types=tuple(row.entity_types),
         domain=str(tuning.get("domain", "")),
         language=str(tuning.get("language", "")),

@@ -114,6 +114,7 @@ class Conditions:
     concurrency: int
     prices: Mapping[str, Price | None] = field(default_factory=dict)
     history: History = History()
+    local_extraction: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,9 @@ def estimate(
         return Estimate(len(extents), passages)
     extraction = sum_of(extraction_of(extent, conditions) for extent in extents)
     situating = sum_of(situating_of(extent, conditions) for extent in extents)
-    effort = extraction + situating + allowance_of(extraction, conditions)
+    effort = allowance_of(extraction, conditions)
+    if not conditions.local_extraction:
+        effort = extraction + situating + effort
     known = conditions.history.seconds
     each = SECONDS_PER_CALL if known is None else HISTORY_SPREAD * known
     return Estimate(
@@ -239,7 +242,9 @@ def estimate(
         completion_tokens=effort.completion,
         cost=effort.cost,
         seconds=effort.calls.times(each) * (1 / max(1, conditions.concurrency)),
-        known=sum(
+        known=0
+        if conditions.local_extraction
+        else sum(
             extent.known_extractions + (0 if extent.is_situated else extent.known_situations)
             for extent in extents
         ),

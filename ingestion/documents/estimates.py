@@ -133,6 +133,7 @@ def _conditions(workspace: Workspace, chat: ChatModel | None) -> Conditions | No
         concurrency=row.concurrency if row else USUAL_CONCURRENCY,
         prices=_prices(workspace, chat),
         history=_history(workspace),
+        local_extraction=row is not None and row.local_extraction,
     )
 
 

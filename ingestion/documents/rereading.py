@@ -239,7 +239,7 @@ def _outdated(
     values = {
         "workspace": workspace.pk,
         "method": method_by(ports),
-        "uses_model": ports.chat is not None,
+        "uses_model": ports.reader is not None,
         "least_text": LEAST_TEXT,
         "documents": None if documents is None else list(documents),
     }

@@ -92,14 +92,15 @@ class VersionInProgress:
 def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
     method = method_by(ports)
     versions = load(jobs, method)
-    outcomes = _by_model(versions, ports.chat, ports.options) if ports.chat else _by_rules(versions)
+    chat = ports.reader
+    outcomes = _by_model(versions, chat, ports.options) if chat else _by_rules(versions)
     save_all(jobs[0].workspace_id, method, versions, outcomes, progress)
     return [one.outcome() for one in versions]
 
 
 def method_by(ports: Ports) -> str:
     """Name of everything that determines what these ports find."""
-    return method_of(ports.chat, ports.options) if ports.chat else METHOD
+    return method_of(ports.reader, ports.options) if ports.reader else METHOD
 
 
 def unread_warning(unread: int, total: int) -> str:

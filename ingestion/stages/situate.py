@@ -106,8 +106,9 @@ class ProgressReports:
 def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[StageOutcome]:
     workspace_id = jobs[0].workspace_id
     group = _load(jobs)
-    asked = [each for each in group if ports.chat and len(each.chunks) > 1]
-    model = ports.chat.model_of(Role.SITUATE)[:MODEL_LENGTH] if ports.chat else ""
+    chat = ports.reader
+    asked = [each for each in group if chat and len(each.chunks) > 1]
+    model = chat.model_of(Role.SITUATE)[:MODEL_LENGTH] if chat else ""
     for each in asked:
         _keep_sentences(each, model)
     # All words of the others were indexed in an earlier run.
@@ -117,8 +118,8 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
         if each not in asked or any(chunk.terms is None for chunk in each.chunks)
     ]
     index(workspace_id, new, progress)
-    if ports.chat is not None and asked:
-        ask(ports.chat, asked, progress)
+    if chat is not None and asked:
+        ask(chat, asked, progress)
         index(workspace_id, asked, progress)
     _sign(workspace_id, model, asked, group)
     return [StageOutcome(written=each.written, warnings=_warnings(each)) for each in group]

@@ -145,7 +145,8 @@ class ChatModel(Protocol):
 class ModelOptions:
     """A workspace's options for its chat model, in ingestion and in answering.
 
-    Empty ``entity_types`` mean any type. ``domain``, ``language`` and ``examples`` (worked
+    With ``local_extraction``, passages are read without the model. Empty ``entity_types`` mean any
+    type. ``domain``, ``language`` and ``examples`` (worked
     extractions as text) were learned from a sample of the documents.
     """
 
@@ -153,6 +154,7 @@ class ModelOptions:
     wants_claims: bool = False
     allows_general: bool = False
     wants_judge: bool = True
+    local_extraction: bool = False
     entity_types: tuple[str, ...] = ()
     domain: str = ""
     language: str = ""

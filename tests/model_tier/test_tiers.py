@@ -135,6 +135,22 @@ def test_a_new_document_is_no_reason_to_pay_for_the_others(tier: Tier):
     assert otherwise(tier) == 3
 
 
+def test_between_the_tiers_only_reports_summaries_and_answers_ask(tier: Tier):
+    tier.choose(local_extraction=True)
+    tier.add_papers(3)
+    tier.drain()
+
+    assert methods(tier) == {"local": tier.count(Chunk)}
+    assert otherwise(tier) == 0
+    assert {one.written_by for one in tier.rows(CommunityReport)} != {"extractive"}
+    assert "extractive" not in summarised_by(tier)
+    assert {call.stage for call in tier.calls()} == {"reports", "tree"}
+    assert_whole(tier)
+
+    tier.choose()
+    assert otherwise(tier) == 3
+
+
 def test_summaries_are_written_by_who_reads(tier: Tier):
     locally_read(tier)
     assert summarised_by(tier) == {"extractive"}

@@ -95,6 +95,11 @@ class ModelsApi(WorkspaceAPIView):
             required=False,
             help_text="A model compares each sentence of an answer with what it cites.",
         )
+        local_extraction = serializers.BooleanField(
+            required=False,
+            help_text="Read passages as on the local tier; the model writes reports, summaries and"
+            " answers only.",
+        )
         entity_types = serializers.ListField(
             child=serializers.CharField(max_length=choice.LONGEST_TYPE),
             required=False,
@@ -116,6 +121,7 @@ class ModelsApi(WorkspaceAPIView):
         wants_claims = serializers.BooleanField(source="choice.wants_claims")
         allows_general = serializers.BooleanField(source="choice.allows_general")
         wants_judge = serializers.BooleanField(source="choice.wants_judge")
+        local_extraction = serializers.BooleanField(source="choice.local_extraction")
         entity_types = serializers.ListField(
             child=serializers.CharField(), source="choice.entity_types"
         )

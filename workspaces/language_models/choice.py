@@ -27,7 +27,7 @@ CONTEXT_WINDOW: Final = (512, 10_000_000)
 GLEANINGS: Final = (0, 5)
 OPTIONS: Final = (
     *("context_window", "concurrency", "gleanings"),
-    *("wants_claims", "allows_general", "wants_judge"),
+    *("wants_claims", "allows_general", "wants_judge", "local_extraction"),
 )
 """What settings, choices and the form have under the same name."""
 LONGEST_PARAMETERS: Final = 1_000
@@ -81,6 +81,7 @@ class ModelChoice(EndpointChoice):
     wants_claims: bool = False
     allows_general: bool = False
     wants_judge: bool = True
+    local_extraction: bool = False
     entity_types: tuple[str, ...] = ()
 
 

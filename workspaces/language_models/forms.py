@@ -117,6 +117,10 @@ class ModelForm(forms.Form):
         label="Have a model check every sentence of an answer, one more call each; without it,"
         " words, numbers and names decide",
     )
+    local_extraction = forms.BooleanField(
+        required=False,
+        label="Read passages without the model: it only writes reports, summaries and answers",
+    )
     allows_general = forms.BooleanField(
         required=False,
         label="Let answers add general knowledge, in sentences marked to be verified",

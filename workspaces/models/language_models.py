@@ -28,7 +28,8 @@ class ModelSettings(TenantModel):
     ``kb_project.llm.ports.Role``. ``support`` is what the endpoint was found to support:
     ``{"schema", "json", "stream", …}``. ``tuning`` was learned from the documents: ``{"domain",
     "language", "examples"}``. ``allows_general`` lets answers add general knowledge, marked as
-    such; ``wants_judge`` has a model compare each sentence of an answer with what it cites.
+    such; ``wants_judge`` has a model compare each sentence of an answer with what it cites;
+    with ``local_extraction`` passages are read without the model, as on the local tier.
     ``may_use_installation`` is the operator's permission to use the installation's model.
     ``reranker`` reorders a search's passages; ``rerank_*`` configure the kind ``endpoint``, which
     has its own key.
@@ -50,6 +51,7 @@ class ModelSettings(TenantModel):
     wants_claims = models.BooleanField(default=False)
     allows_general = models.BooleanField(default=False, db_default=False)
     wants_judge = models.BooleanField(default=True, db_default=True)
+    local_extraction = models.BooleanField(default=False, db_default=False)
     entity_types = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     tuning = models.JSONField(default=dict, blank=True)
     reranker = models.CharField(

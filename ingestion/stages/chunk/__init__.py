@@ -25,5 +25,5 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, _progress: Progress) -> list
         for job, version in zip(jobs, versions, strict=True)
     ]
     with access.in_workspace(versions[0].workspace_id):
-        publish_cuts(versions[0].workspace_id, cuts, uses_model=ports.chat is not None)
+        publish_cuts(versions[0].workspace_id, cuts, uses_model=ports.reader is not None)
     return [StageOutcome(written=len(cut.chunks)) for cut in cuts]

@@ -51,9 +51,9 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         recompute_rows(job.workspace_id)
         mentions = _spans_by_id(run_sql(sql.INTRODUCTIONS, {**scope, "most": MOST_MENTIONS}))
         evidence = _spans_by_id(run_sql(sql.BEST_EVIDENCE, scope))
-        entity_notes = _notes(run_sql(sql.ENTITY_NOTES, scope)) if ports.chat else {}
-        link_notes = _notes(run_sql(sql.RELATIONSHIP_NOTES, scope)) if ports.chat else {}
-    writer = _Writer(job.workspace_id, ports.chat, progress)
+        entity_notes = _notes(run_sql(sql.ENTITY_NOTES, scope)) if ports.reader else {}
+        link_notes = _notes(run_sql(sql.RELATIONSHIP_NOTES, scope)) if ports.reader else {}
+    writer = _Writer(job.workspace_id, ports.reader, progress)
     writer.write(mentions, entity_notes, quoted_mentions, sql.DESCRIBE_ENTITIES)
     writer.write(evidence, link_notes, quoted_evidence, sql.DESCRIBE_RELATIONSHIPS)
     return StageOutcome(written=len(mentions) + len(evidence))

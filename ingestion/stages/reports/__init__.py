@@ -22,7 +22,7 @@ from uuid import UUID
 from ingestion.models import Community, IngestionJob
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.reports import context, evidence, extractive, replies, rows, saving
+from ingestion.stages.reports import context, evidence, extractive, passages, replies, rows, saving
 from ingestion.stages.reports.context import Context
 from ingestion.stages.reports.extractive import Report
 from ingestion.stages.reports.replies import ParsedReport, ReportReply
@@ -142,6 +142,8 @@ class _ModelWriter:
         with access.in_workspace(self.workspace_id), bulk_plans():
             seen = saving.last_change(self.workspace_id)
             records = context.topic_records(self.workspace_id, ids)
+            if self.options.local_extraction:
+                records = passages.with_passages(self.workspace_id, records)
         author = self.chat.model_of(Role.SUMMARISE)
         room = self.chat.input_limit(Role.SUMMARISE) - replies.overhead(self.options)
         contexts = {id_: context.build(records[id_], min(context.BUDGET, room)) for id_ in ids}
@@ -263,7 +265,12 @@ def _cited(
             one.part.value,
             one.text,
             one.explanation,
-            [record.as_json() for record in one.references],
+            # A passage is no record of the graph: it is cited by its sentences.
+            [
+                record.as_json()
+                for record in one.references
+                if record.kind is not context.Kind.PASSAGE
+            ],
             [
                 (span.chunk, span.start, span.end)
                 for span in evidence.best(f"{one.text} {one.explanation}", one.references, found)

@@ -25,6 +25,9 @@ BUDGET: Final = 8_000
 LONGEST_RECORD: Final = 500
 """Tokens of one entity, relationship or claim, so that no endless description fills a prompt."""
 LONGEST_REPORT: Final = 2_000
+LONGEST_PASSAGE: Final = 1_000
+SUBSTITUTED: Final = 0.5
+"""Share of a prompt for reports on the parts of a topic whose passages do not all fit."""
 
 # A letter and up to six digits, at three per token.
 _LABEL_TOKENS: Final = 3
@@ -38,6 +41,7 @@ class Kind(StrEnum):
     RELATIONSHIP = "relationship"
     CLAIM = "claim"
     REPORT = "report"
+    PASSAGE = "passage"
 
 
 LETTERS: Final[Mapping[Kind, str]] = {
@@ -45,6 +49,13 @@ LETTERS: Final[Mapping[Kind, str]] = {
     Kind.RELATIONSHIP: "R",
     Kind.CLAIM: "C",
     Kind.REPORT: "T",
+    Kind.PASSAGE: "P",
+}
+
+
+_LONGEST: Final[Mapping[Kind, int]] = {
+    Kind.REPORT: LONGEST_REPORT,
+    Kind.PASSAGE: LONGEST_PASSAGE,
 }
 
 
@@ -60,7 +71,7 @@ class Record:
     @classmethod
     def of(cls, kind: Kind, id_: UUID, text: str, names: tuple[str, ...] = ()) -> Record:
         """A record with its text on one line, cut if it is too long."""
-        longest = LONGEST_REPORT if kind is Kind.REPORT else LONGEST_RECORD
+        longest = _LONGEST.get(kind, LONGEST_RECORD)
         line = one_line(text)
         if len(line) > longest:
             line = truncate_tokens(line[: longest * _MANY_CHARACTERS], longest).rstrip()
@@ -118,12 +129,14 @@ class SubTopic:
 
 @dataclass(frozen=True, slots=True)
 class TopicRecords:
-    """All the records of a community; its parts share no members."""
+    """All the records of a community; its parts share no members. With ``passages``, a report is
+    written from these alone."""
 
     entities: tuple[EntityRecord, ...]
     relationships: tuple[RelationshipRecord, ...] = ()
     claims: tuple[ClaimRecord, ...] = ()
     parts: tuple[SubTopic, ...] = ()
+    passages: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +158,8 @@ class Context:
 # --- choosing records -----------------------------------------------------------------------------
 def build(topic: TopicRecords, budget: int = BUDGET) -> Context:
     """Choose the records within the budget; nothing that would still fit is left out."""
+    if topic.passages:
+        return _of_passages(topic, budget)
     records = list(_owned(topic))
     if sum(record.size for record, _ in records) <= budget:
         return labelled(record for record, _ in records)  # most communities need no counting
@@ -165,6 +180,16 @@ def build(topic: TopicRecords, budget: int = BUDGET) -> Context:
             reports[place] = report
     own = (record for record, owner in records if owner is None or owner not in reports)
     return labelled(_fitting([*reports.values(), *own], budget))
+
+
+def _of_passages(topic: TopicRecords, budget: int) -> Context:
+    """Take the passages in order; if they do not all fit, after reports on the topic's parts."""
+    if sum(one.tokens for one in topic.passages) <= budget:
+        return labelled(topic.passages)
+    parts = sorted(topic.parts, key=lambda part: -len(part.members))
+    found = [part.report for part in parts if part.report is not None]
+    reports = list(_fitting(found, int(budget * SUBSTITUTED)))
+    return labelled(_fitting([*reports, *topic.passages], budget))
 
 
 def labelled(records: Iterable[Record]) -> Context:

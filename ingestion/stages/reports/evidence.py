@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, LiteralString
 from uuid import UUID
 
 from ingestion.stages.reports.context import Kind, Record
 from kb_project.sql import Columns, run_sql, temporary_rows
+from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
 
 MOST_PLACES: Final = 4
@@ -101,6 +102,11 @@ SELECT report_id, chunk_id, start, "end" FROM (
 WHERE place <= 3 * %(most)s
 """
 
+PASSAGES: Final[LiteralString] = """
+SELECT id, start, text FROM ingestion_chunk
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+"""
+
 # A deleted chunk gives no row, nor does a span that is no longer inside its chunk.
 QUOTES: Final[LiteralString] = """
 SELECT wanted.chunk_id, wanted.start, wanted."end", chunk.document_id,
@@ -146,6 +152,8 @@ def load(workspace_id: UUID, records: Iterable[Record]) -> dict[UUID, list[Evide
             if 0 < end - start <= LONGEST_QUOTE:
                 spans[id_].append((chunk, start, end))
 
+    for span in _sentences(workspace_id, wanted.pop(Kind.PASSAGE, set())):
+        spans[span[0]].append(span)
     for kind, ids in wanted.items():
         for statement in STATEMENTS[kind]:
             find(statement, ids)
@@ -160,6 +168,15 @@ def load(workspace_id: UUID, records: Iterable[Record]) -> dict[UUID, list[Evide
     }
     located = {id_: [known[s] for s in found if s in known] for id_, found in spans.items()}
     return {id_: found for id_, found in located.items() if found}
+
+
+def _sentences(workspace_id: UUID, ids: set[UUID]) -> Iterator[Span]:
+    """Every sentence of the passages."""
+    rows = run_sql(PASSAGES, {"workspace": workspace_id, "ids": sorted(ids)}) if ids else ()
+    for chunk, start, text in rows:
+        for begin, end in sentence_spans(text):
+            if end - begin <= LONGEST_QUOTE:
+                yield chunk, start + begin, start + end
 
 
 def best(

@@ -31,9 +31,9 @@ def run(jobs: Sequence[IngestionJob], ports: Ports, progress: Progress) -> list[
     }
     resolutions = resolve_documents(workspace_id, versions)
     unanswered: Unanswered = Unanswered()
-    if ports.chat is not None:
-        judge_homonyms(workspace_id, resolutions, ports.chat, unanswered, progress)
-        judge_look_alikes(workspace_id, resolutions, ports.chat, unanswered, progress)
+    if ports.reader is not None:
+        judge_homonyms(workspace_id, resolutions, ports.reader, unanswered, progress)
+        judge_look_alikes(workspace_id, resolutions, ports.reader, unanswered, progress)
     names = {one.document_id: len(one.names) for one in resolutions}
     return [
         StageOutcome(names[job.document_id], note_on_unanswered(unanswered[job.document_id]))

@@ -267,3 +267,13 @@ def test_what_was_spent_says_what_was_free():
         "2 of 5 answers came from the cache and cost nothing.",
         "1 of them failed.",
     ]
+
+
+def test_passages_read_without_the_model_cost_only_what_is_written_about_them():
+    extent = Extent(Range(4_000, 4_000), Range(5, 5))
+
+    whole = estimate([extent], CONDITIONS)
+    written = estimate([extent], replace(CONDITIONS, local_extraction=True))
+
+    assert 0 < written.calls.high < whole.calls.high - extent.passages.high
+    assert written.uses_model

@@ -12,7 +12,8 @@ from workspaces.ports import ports_for
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
 CHOICE = {"endpoint": ENDPOINT, "key": KEY, "model": "small-1"}
-WISHES = {"allows_general": True, "wants_judge": False}
+DEFAULTS = {"allows_general": False, "wants_judge": True, "local_extraction": False}
+WISHES = {"allows_general": True, "wants_judge": False, "local_extraction": True}
 
 
 @pytest.fixture
@@ -26,13 +27,13 @@ def put(user: Any, cast: rows.Cast, body: dict[str, Any]) -> Any:
 
 def wishes_of(cast: rows.Cast) -> dict[str, bool]:
     options = ports_for(cast.workspace.pk).options
-    return {"allows_general": options.allows_general, "wants_judge": options.wants_judge}
+    return {name: getattr(options, name) for name in WISHES}
 
 
 def test_answers_keep_to_the_documents_and_are_judged_unless_somebody_chose_otherwise(cast):
     put(cast.alice, cast, CHOICE)
 
-    assert wishes_of(cast) == {"allows_general": False, "wants_judge": True}
+    assert wishes_of(cast) == DEFAULTS
 
 
 def test_an_owner_chooses_and_a_reader_sees_it(cast):
@@ -59,4 +60,4 @@ def test_what_is_neither_yes_nor_no_is_refused(cast, name):
 def test_readers_may_not_choose_and_strangers_find_nothing(cast):
     assert_problem(put(cast.bob, cast, CHOICE | WISHES), 403, "forbidden")
     assert_nothing_there(put(cast.charlie, cast, CHOICE | WISHES))
-    assert wishes_of(cast) == {"allows_general": False, "wants_judge": True}
+    assert wishes_of(cast) == DEFAULTS

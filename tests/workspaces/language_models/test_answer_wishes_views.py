@@ -44,12 +44,15 @@ def test_the_page_offers_both_and_begins_with_a_judge_and_no_general_knowledge(c
     assert "in sentences marked to be verified" in page
 
 
-@pytest.mark.parametrize("ticked", [{"allows_general": "on"}, {"wants_judge": "on"}, {}])
+@pytest.mark.parametrize(
+    "ticked",
+    [{"allows_general": "on"}, {"wants_judge": "on"}, {"local_extraction": "on"}, {}],
+)
 def test_what_is_ticked_is_stored_and_shown_again(cast, ticked):
     signed_in(cast.alice).post(address("model_settings"), FORM | ticked)
 
     row = stored(cast)
     page = signed_in(cast.alice).get(address("model_settings")).content.decode()
-    for name in ("allows_general", "wants_judge"):
+    for name in ("allows_general", "wants_judge", "local_extraction"):
         assert getattr(row, name) is (name in ticked)
         assert is_checked(page, name) is (name in ticked)

@@ -56,6 +56,18 @@ def test_an_endpoint_and_a_model_are_chosen(workspace):
     assert "works with small-1 at models.example.org" in said
 
 
+def test_passages_are_read_without_the_model(workspace):
+    call("setmodel", *CHOICE)
+    assert not stored(workspace).local_extraction
+
+    said = call("setmodel", "--extraction", "local")
+    assert stored(workspace).local_extraction
+    assert "reads passages without it" in said
+
+    assert "without it" not in call("setmodel", "--extraction", "model")
+    assert not stored(workspace).local_extraction
+
+
 def test_a_roles_parameters_are_set_and_removed(workspace):
     call("setmodel", *CHOICE, "--parameter", "answer:reasoning_effort=low")
     call("setmodel", "--parameter", "answer:top_p=0.9")

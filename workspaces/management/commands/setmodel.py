@@ -69,6 +69,12 @@ class Command(DataCommand):
         parser.add_argument("--context-window", type=int, metavar="TOKENS")
         parser.add_argument("--concurrency", type=int, metavar="CALLS")
         parser.add_argument("--gleanings", type=int)
+        parser.add_argument(
+            "--extraction",
+            choices=("model", "local"),
+            help="What reads passages; with local, the model only writes reports, summaries and"
+            " answers.",
+        )
         parser.add_argument("--reranker", choices=list(RerankerKind), help="What reranks passages.")
         parser.add_argument("--rerank-endpoint", metavar="URL", help="A server with /rerank.")
         parser.add_argument("--rerank-model", metavar="MODEL", help="The reranker's model name.")
@@ -144,7 +150,9 @@ def _tested(workspace: Workspace) -> list[testing.TestLine]:
 
 def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
     names = ("endpoint", "model", "context_window", "concurrency", "gleanings")
-    given = {name: options[name] for name in names if options[name] is not None}
+    given: dict[str, Any] = {name: options[name] for name in names if options[name] is not None}
+    if options["extraction"] is not None:
+        given["local_extraction"] = options["extraction"] == "local"
     roles = dict(_pair(text) for text in options["role"])
     return replace(
         now,
@@ -228,6 +236,7 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
     return {
         "workspace": workspace.slug,
         "tier": state.tier,
+        "extraction": "local" if state.choice.local_extraction else "model",
         "host": state.host,
         "model": state.model,
         "roles": {row.role.value: row.model for row in state.roles},
@@ -248,10 +257,15 @@ def _as_text(answer: dict[str, Any]) -> str:
     lines = [
         f"The workspace '{answer['workspace']}' {tiers[answer['tier']]}.",
         f"{answer['spent']:.4f} spent, {budget}.",
+        *(["It reads passages without it."] if is_read_locally(answer) else []),
         *([f"Passages are reranked by {answer['reranker']}."] if answer["reranker"] else []),
         *(_line(line) for line in answer["test"]),
     ]
     return "\n".join(lines)
+
+
+def is_read_locally(answer: dict[str, Any]) -> bool:
+    return bool(answer["tier"] != "local" and answer["extraction"] == "local")
 
 
 def _line(line: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from ingestion.models import (
 from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import communities, reports
 from kb_project.llm.fake import FakeChat, FakeEmbedder
-from kb_project.llm.ports import ChatRequest
+from kb_project.llm.ports import ChatRequest, ModelOptions
 from kb_project.ports import Ports
 from tests.memory_graph import MemoryGraphStore
 from tests.rows import chunks_of, make_document, make_entity, make_relationship, make_workspace
@@ -116,7 +116,7 @@ def marked(workspace: Workspace) -> int:
 
 def told(request: ChatRequest[Any]) -> dict[str, Any]:
     """A report that refers to the first entity and relationship of its prompt."""
-    lines = re.findall(r"^([ERCT]\d+) (.*)$", request.prompt.user, re.MULTILINE)
+    lines = re.findall(r"^([ERCTP]\d+) (.*)$", request.prompt.user, re.MULTILINE)
     labels = [label for label, _ in lines]
     return {
         "title": f"About {lines[0][1].split(' (')[0]}",
@@ -131,10 +131,18 @@ def told(request: ChatRequest[Any]) -> dict[str, Any]:
 
 
 def run(
-    workspace: Workspace, chat: FakeChat | None, progress: Progress = NO_PROGRESS
+    workspace: Workspace,
+    chat: FakeChat | None,
+    progress: Progress = NO_PROGRESS,
+    options: ModelOptions | None = None,
 ) -> StageOutcome:
     job = IngestionJob(workspace=workspace, kind=JobKind.WORKSPACE)
-    ports = Ports(embedder=FakeEmbedder(), graph=MemoryGraphStore(), chat=chat)
+    ports = Ports(
+        embedder=FakeEmbedder(),
+        graph=MemoryGraphStore(),
+        chat=chat,
+        options=options or ModelOptions(),
+    )
     return reports.run(job, ports, progress)
 
 
