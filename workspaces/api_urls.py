@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.urls import path
 
 from workspaces.administration import api as administration_api
-from workspaces.language_models import api
+from workspaces.language_models import api, spending_api
 from workspaces.people import api as people_api, groups_api, invitation_api
 from workspaces.tokens import api as token_api
 
@@ -55,15 +55,20 @@ urlpatterns = [
     ),
     path("<workspace:workspace_id>/models/", api.ModelsApi.as_view(), name="models"),
     path("<workspace:workspace_id>/models/test/", api.ModelTestApi.as_view(), name="models_test"),
+    path(
+        "<workspace:workspace_id>/models/providers/",
+        api.ProvidersApi.as_view(),
+        name="model_providers",
+    ),
     path("<workspace:workspace_id>/reranker/", api.RerankerApi.as_view(), name="reranker"),
     path(
         "<workspace:workspace_id>/reranker/test/",
         api.RerankerTestApi.as_view(),
         name="reranker_test",
     ),
-    path("<workspace:workspace_id>/prices/", api.PricesApi.as_view(), name="prices"),
-    path("<workspace:workspace_id>/budget/", api.BudgetApi.as_view(), name="budget"),
-    path("<workspace:workspace_id>/usage/", api.UsageApi.as_view(), name="usage"),
+    path("<workspace:workspace_id>/prices/", spending_api.PricesApi.as_view(), name="prices"),
+    path("<workspace:workspace_id>/budget/", spending_api.BudgetApi.as_view(), name="budget"),
+    path("<workspace:workspace_id>/usage/", spending_api.UsageApi.as_view(), name="usage"),
     path("<workspace:workspace_id>/tokens/", token_api.TokenListApi.as_view(), name="tokens"),
     path(
         "<workspace:workspace_id>/tokens/<uuid:token_id>/",

@@ -185,6 +185,7 @@ MODELS = [
     op("GET workspaces_api:models", READ),
     op("PUT workspaces_api:models", ADMINISTER, sends=MODEL),
     op("POST workspaces_api:models_test", ADMINISTER, answers=409),
+    op("GET workspaces_api:model_providers", READ),
     op("GET workspaces_api:reranker", READ),
     op("PUT workspaces_api:reranker", ADMINISTER, sends={"kind": "off"}),
     op("POST workspaces_api:reranker_test", ADMINISTER, answers=409),

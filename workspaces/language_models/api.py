@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from kb_project.llm.ports import Role
-from workspaces import quotas
+from workspaces import access
 from workspaces.api import WaitingAPIView, WorkspaceAPIView, administering, reading
 from workspaces.language_models import (
     choice,
@@ -18,11 +18,11 @@ from workspaces.language_models import (
     services,
     testing,
 )
+from workspaces.language_models.providers import PROVIDERS
 from workspaces.models import RerankerKind
-from workspaces.usage import caps, queries as usage_queries
 
 setting: Final = partial(administering, errors=(400, 409))
-MONEY: dict[str, Any] = {"max_digits": 18, "decimal_places": 10}
+PRICE: Final[dict[str, Any]] = {"max_digits": 12, "decimal_places": 4}
 
 
 class RoleModelSerializer(serializers.Serializer[Any]):
@@ -154,22 +154,80 @@ class ModelsApi(WorkspaceAPIView):
         return answer | {"choice": state.choice, "embedding": embedding}
 
 
+class TestSerializer(serializers.Serializer[Any]):
+    class LineSerializer(serializers.Serializer[Any]):
+        what = serializers.CharField()
+        is_good = serializers.BooleanField()
+        sentence = serializers.CharField()
+
+    results = LineSerializer(many=True)
+
+
 class ModelTestApi(WaitingAPIView):
-    """Test the models with one real call of each kind."""
+    """Test models with one real call of each kind, before or after they are saved."""
+
+    class OutputSerializer(TestSerializer):
+        works = serializers.BooleanField(help_text="Whether every model answers.")
+
+    @administering(
+        "models_test",
+        takes=ModelsApi.InputSerializer,
+        gives=OutputSerializer,
+        errors=(400, 409, 429, 503),
+    )
+    def post(self) -> object:
+        """Call the endpoint, and report what it supports.
+
+        The settings of the body are tested in place of the saved ones. They are not saved.
+        """
+        changes = self.body()
+        with access.in_workspace(self.workspace.pk):
+            now = queries.model_state(workspace=self.workspace).choice
+        tested = testing.model_test(
+            workspace=self.workspace,
+            choice=replace(now, **changes) if changes else None,
+            user=self.request.user,
+        )
+        return {"results": tested.lines, "works": tested.works}
+
+
+class ProvidersApi(WorkspaceAPIView):
+    """Providers to choose from."""
 
     class OutputSerializer(serializers.Serializer[Any]):
-        class LineSerializer(serializers.Serializer[Any]):
-            what = serializers.CharField()
-            is_good = serializers.BooleanField()
-            sentence = serializers.CharField()
+        class OfferedModelSerializer(serializers.Serializer[Any]):
+            class ListPriceSerializer(serializers.Serializer[Any]):
+                prompt = serializers.DecimalField(**PRICE)
+                cached_prompt = serializers.DecimalField(**PRICE)
+                completion = serializers.DecimalField(**PRICE)
+                as_of = serializers.CharField(help_text="The month in which it was looked up.")
+                note = serializers.CharField(help_text="What it is limited to.")
 
-        results = LineSerializer(many=True)
+            name = serializers.CharField()
+            purpose = serializers.ChoiceField(choices=["chat", "embedding", "reranking"])
+            context_window = serializers.IntegerField(
+                help_text="In tokens; 0 if it depends on how the server was started."
+            )
+            price = ListPriceSerializer(
+                allow_null=True,
+                help_text="US dollars per million tokens; null if it is not known. Prices change:"
+                " compare your provider's list.",
+            )
 
-    @administering("models_test", gives=OutputSerializer, errors=(400, 409, 429, 503))
-    def post(self) -> object:
-        """Call the endpoint as configured, and report what it supports."""
-        lines = testing.model_test(workspace=self.workspace, user=self.request.user)
-        return {"results": lines}
+        slug = serializers.CharField()
+        name = serializers.CharField()
+        endpoint = serializers.CharField()
+        needs = serializers.CharField(help_text="What to know before choosing it.")
+        needs_key = serializers.BooleanField()
+        is_private = serializers.BooleanField(
+            help_text="Its address is on a private network, which the operator has to allow."
+        )
+        models = OfferedModelSerializer(many=True, help_text="Some of its models.")
+
+    @reading("model_providers", at_source=True, gives=OutputSerializer(many=True))
+    def get(self) -> object:
+        """List common providers with their addresses, some models and published prices."""
+        return Response(self.OutputSerializer(PROVIDERS, many=True).data)
 
 
 class RerankerApi(WorkspaceAPIView):
@@ -221,177 +279,8 @@ class RerankerApi(WorkspaceAPIView):
 class RerankerTestApi(WaitingAPIView):
     """Test the reranker with one real call."""
 
-    @administering(
-        "reranker_test", gives=ModelTestApi.OutputSerializer, errors=(400, 409, 429, 503)
-    )
+    @administering("reranker_test", gives=TestSerializer, errors=(400, 409, 429, 503))
     def post(self) -> object:
         """Have the reranker order three sentences, and report the result."""
         lines = testing.reranker_test(workspace=self.workspace, user=self.request.user)
         return {"results": lines}
-
-
-class UsageLineSerializer(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    title = serializers.CharField(help_text="For a document that still exists; otherwise ''.")
-    calls = serializers.IntegerField(help_text="Includes those answered from the cache.")
-    cached = serializers.IntegerField()
-    failed = serializers.IntegerField()
-    prompt_tokens = serializers.IntegerField()
-    completion_tokens = serializers.IntegerField()
-    cost = serializers.DecimalField(**MONEY)
-
-
-class CallSerializer(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    created_at = serializers.DateTimeField()
-    stage = serializers.CharField()
-    role = serializers.CharField()
-    model = serializers.CharField()
-    prompt = serializers.CharField()
-    document_id = serializers.UUIDField(allow_null=True)
-    question_id = serializers.UUIDField(allow_null=True)
-    state = serializers.CharField()
-    code = serializers.CharField()
-    prompt_tokens = serializers.IntegerField()
-    cached_tokens = serializers.IntegerField()
-    completion_tokens = serializers.IntegerField()
-    cost = serializers.DecimalField(**MONEY)
-    seconds = serializers.FloatField()
-
-
-class BudgetSerializer(serializers.Serializer[Any]):
-    cap = serializers.DecimalField(**MONEY, allow_null=True)
-    spent = serializers.DecimalField(
-        **MONEY, help_text="Includes calls in progress, at their maximum cost."
-    )
-    left = serializers.DecimalField(**MONEY, allow_null=True)
-    lost = serializers.IntegerField(
-        help_text="Calls left open by a crash. For a day they count at their maximum cost."
-    )
-    lost_cost = serializers.DecimalField(**MONEY)
-
-
-class QuotaSerializer(serializers.Serializer[Any]):
-    """What the installation allows a workspace, or you in it."""
-
-    name = serializers.CharField()
-    used = serializers.IntegerField()
-    limit = serializers.IntegerField(allow_null=True, help_text="Null: there is none.")
-
-
-class CapSerializer(serializers.Serializer[Any]):
-    kind = serializers.ChoiceField(choices=[kind.value for kind in caps.CapKind])
-    cap = serializers.DecimalField(**MONEY)
-    spent = serializers.DecimalField(
-        **MONEY,
-        allow_null=True,
-        help_text="This month, calls in progress included; null if it includes other people's.",
-    )
-    is_reached = serializers.BooleanField()
-
-
-class UsageApi(WorkspaceAPIView):
-    """Usage and cost of a workspace's models."""
-
-    class OutputSerializer(serializers.Serializer[Any]):
-        total = UsageLineSerializer()
-        budget = BudgetSerializer()
-        caps = CapSerializer(
-            many=True, help_text="The operator's monthly limits on the installation's model."
-        )
-        unpriced = serializers.ListField(
-            child=serializers.CharField(),
-            help_text="Models in use without a price. Their calls count as free.",
-        )
-        by_stage = UsageLineSerializer(many=True)
-        by_role = UsageLineSerializer(many=True)
-        by_model = UsageLineSerializer(many=True)
-        by_document = UsageLineSerializer(many=True)
-        by_day = UsageLineSerializer(many=True)
-        calls = CallSerializer(many=True)
-        quotas = QuotaSerializer(
-            many=True, help_text="`storage` in bytes; the trash and earlier versions count."
-        )
-
-    @reading("usage", at_source=True, gives=OutputSerializer)
-    def get(self) -> object:
-        """Return calls, tokens and costs: in total, and by stage, role, model, document and day.
-
-        Also what the workspace may store and ask.
-        """
-        state = queries.model_state(workspace=self.workspace)
-        models = state.models
-        is_installation = state.tier == "installation"
-        answer: dict[str, Any] = {
-            "caps": caps.caps_of(workspace=self.workspace, viewer=self.request.user)
-            if is_installation
-            else [],
-            "total": usage_queries.usage_total(workspace=self.workspace),
-            "budget": usage_queries.spending_of(workspace=self.workspace),
-            "unpriced": usage_queries.unpriced(
-                workspace=self.workspace, models=models, is_installation=is_installation
-            ),
-            "calls": usage_queries.last_calls(workspace=self.workspace),
-            "quotas": quotas.quotas_of(workspace=self.workspace, user=self.request.user),
-        }
-        for by in usage_queries.USAGE_KINDS:
-            answer[f"by_{by}"] = usage_queries.usage_by(workspace=self.workspace, by=by)
-        return answer
-
-
-class BudgetApi(WorkspaceAPIView):
-    """The model budget of a workspace."""
-
-    class InputSerializer(serializers.Serializer[Any]):
-        cap = serializers.DecimalField(
-            max_digits=14,
-            decimal_places=6,
-            min_value=0,
-            allow_null=True,
-            help_text="Includes what has been spent already; null for no limit.",
-        )
-
-    @reading("budget", at_source=True, gives=BudgetSerializer)
-    def get(self) -> object:
-        """View the budget."""
-        return usage_queries.spending_of(workspace=self.workspace)
-
-    @setting("budget_set", takes=InputSerializer, gives=BudgetSerializer)
-    def put(self) -> object:
-        """Set the budget. Work that was waiting for it resumes."""
-        services.budget_set(
-            workspace=self.workspace, cap=self.body()["cap"], user=self.request.user
-        )
-        return usage_queries.spending_of(workspace=self.workspace)
-
-
-class PricesApi(WorkspaceAPIView):
-    """Model prices, per million tokens."""
-
-    class PriceSerializer(serializers.Serializer[Any]):
-        model = serializers.CharField(max_length=choice.LONGEST_MODEL)
-        prompt = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
-        cached_prompt = serializers.DecimalField(
-            max_digits=12,
-            decimal_places=4,
-            min_value=0,
-            required=False,
-            help_text="For tokens in the provider's cache; the 'prompt' price if omitted.",
-        )
-        completion = serializers.DecimalField(max_digits=12, decimal_places=4, min_value=0)
-
-    @reading("prices", at_source=True, gives=PriceSerializer(many=True))
-    def get(self) -> object:
-        """List the prices."""
-        prices = usage_queries.prices_in(workspace=self.workspace)
-        return Response(self.PriceSerializer(prices, many=True).data)
-
-    @setting("prices_set", takes=PriceSerializer(many=True), gives=PriceSerializer(many=True))
-    def put(self) -> object:
-        """Replace all prices. They apply from the next call."""
-        given = self.PriceSerializer(data=self.request.data, many=True)
-        given.is_valid(raise_exception=True)
-        prices = [services.PriceGiven(**price) for price in given.validated_data]
-        services.prices_set(workspace=self.workspace, prices=prices, user=self.request.user)
-        kept = usage_queries.prices_in(workspace=self.workspace)
-        return Response(self.PriceSerializer(kept, many=True).data)

@@ -12,6 +12,7 @@ from kb_project.errors import InputError
 from kb_project.llm.ports import Role
 from workspaces.language_models import choice as rules
 from workspaces.language_models.choice import ModelChoice, RerankChoice, checked_rerank_endpoint
+from workspaces.language_models.providers import ListPrice, Provider, provider_at
 from workspaces.language_models.queries import ModelState, RerankerState
 from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelPrice, RerankerKind
@@ -22,23 +23,6 @@ SPARE_PRICES: Final = 2
 MOST_PRICE_ROWS: Final = 50
 PLAIN_FIELDS: Final = ("endpoint", "model", *rules.OPTIONS)
 """Fields of the form that a choice has under the same name."""
-PROVIDERS: Final = (
-    ("OpenAI", "https://api.openai.com/v1"),
-    ("Anthropic", "https://api.anthropic.com/v1"),
-    ("Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
-    ("Azure", "https://NAME.openai.azure.com/openai/v1"),
-    ("Mistral", "https://api.mistral.ai/v1"),
-    ("Groq", "https://api.groq.com/openai/v1"),
-    ("OpenRouter", "https://openrouter.ai/api/v1"),
-    ("Together", "https://api.together.xyz/v1"),
-    ("xAI", "https://api.x.ai/v1"),
-    ("DeepSeek", "https://api.deepseek.com/v1"),
-    ("Ollama on this machine", "http://localhost:11434/v1"),
-    ("LM Studio on this machine", "http://localhost:1234/v1"),
-    ("llama.cpp on this machine", "http://localhost:8080/v1"),
-    ("vLLM on this machine", "http://localhost:8000/v1"),
-)
-"""Names and addresses that the field of the endpoint suggests."""
 ROLE_TITLES: Final = {
     Role.EXTRACT: "Find entities and facts",
     Role.SUMMARISE: "Write descriptions and reports",
@@ -72,16 +56,11 @@ def _key_field(label: str) -> forms.CharField:
 class ModelForm(forms.Form):
     """The choice of models. The key is write-only: the page shows its last characters at most."""
 
-    providers = PROVIDERS
-
     endpoint = _text_field(
         "Endpoint",
         rules.LONGEST_ENDPOINT,
-        "The address of any OpenAI-compatible server, hosted or your own. The field suggests common"
-        " ones.",
+        "The address of any OpenAI-compatible server, hosted or your own.",
         placeholder="https://api.example.com/v1",
-        list="providers",
-        # Firefox shows no suggestions where it is off.
         autocomplete="url",
     )
     key = _key_field("Key")
@@ -90,6 +69,7 @@ class ModelForm(forms.Form):
         "Model",
         rules.LONGEST_MODEL,
         "Its name at the endpoint. Used wherever no other model is set below.",
+        list="chat-models",
     )
     context_window = forms.IntegerField(
         min_value=rules.CONTEXT_WINDOW[0],
@@ -137,7 +117,10 @@ class ModelForm(forms.Form):
         for role in Role:
             title = ROLE_TITLES[role]
             self.fields[f"{role}_model"] = forms.CharField(
-                required=False, max_length=rules.LONGEST_MODEL, label=f"Model: {title}"
+                required=False,
+                max_length=rules.LONGEST_MODEL,
+                label=f"Model: {title}",
+                widget=forms.TextInput({"list": "chat-models"}),
             )
             self.fields[f"{role}_max_output"] = forms.IntegerField(
                 required=False,
@@ -199,9 +182,17 @@ class ModelForm(forms.Form):
         )
 
 
-def model_form(state: ModelState, data: Mapping[str, Any] | None = None) -> ModelForm:
+def model_form(
+    state: ModelState,
+    data: Mapping[str, Any] | None = None,
+    *,
+    provider: Provider | None = None,
+) -> ModelForm:
+    """Return the form, with the address of a provider that was just chosen."""
     chosen = state.choice
     initial: dict[str, Any] = {name: getattr(chosen, name) for name in PLAIN_FIELDS}
+    if provider and provider != provider_at(chosen.endpoint):
+        initial |= {"endpoint": provider.endpoint, "model": ""}
     initial["entity_types"] = ", ".join(chosen.entity_types)
     for row in state.roles:
         initial[f"{row.role}_model"] = row.own
@@ -278,8 +269,17 @@ PriceForms = forms.formset_factory(
 )
 
 
-def price_forms(prices: list[ModelPrice], models: list[str], data: Any = None) -> Any:
-    """Return a row for each price, then one for each model in use without a price."""
+def price_forms(
+    prices: list[ModelPrice],
+    models: list[str],
+    data: Any = None,
+    *,
+    listed: Mapping[str, ListPrice] | None = None,
+) -> Any:
+    """Return a row for each price, then one for each model in use without a price, and one for each
+    other ``listed`` price. Listed prices are filled in, and count once they are saved.
+    """
+    listed = listed or {}
     names = {price.model for price in prices}
     initial = [
         {
@@ -290,8 +290,19 @@ def price_forms(prices: list[ModelPrice], models: list[str], data: Any = None) -
         }
         for price in prices
     ]
-    missing = [{"model": model} for model in models if model not in names]
+    missing = [
+        {"model": model} | _listed(listed.get(model))
+        for model in dict.fromkeys([*models, *listed])
+        if model not in names
+    ]
     return PriceForms(data, initial=initial + missing, prefix="prices")
+
+
+def _listed(price: ListPrice | None) -> dict[str, str]:
+    if price is None:
+        return {}
+    amounts = ("prompt", "cached_prompt", "completion")
+    return {name: plain(getattr(price, name)) for name in amounts}
 
 
 def plain(amount: Decimal) -> str:
@@ -325,7 +336,12 @@ class RerankForm(forms.Form):
         "A server that answers /rerank, hosted or your own.",
         placeholder="https://api.example.com/v2",
     )
-    rerank_model = _text_field("Reranking model", rules.LONGEST_MODEL, "Its name at that endpoint.")
+    rerank_model = _text_field(
+        "Reranking model",
+        rules.LONGEST_MODEL,
+        "Its name at that endpoint.",
+        list="reranking-models",
+    )
     rerank_key = _key_field("Key of the reranking endpoint")
     remove_rerank_key = forms.BooleanField(
         required=False, label="Remove the stored key of the reranking endpoint"

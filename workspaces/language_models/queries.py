@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from workspaces.language_models.choice import (
     host_of,
     rerank_choice_in,
 )
+from workspaces.language_models.providers import BY_SLUG, ListPrice, Provider, provider_at
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind, Workspace
 from workspaces.usage.prices import offered_model
 
@@ -106,6 +107,33 @@ def _state_in(row: ModelSettings) -> ModelState:
         is_installation_withheld=(
             ports.installation_has_model() and not ports.installation_is_allowed(row)
         ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What helps to fill in the settings: of the provider that a person ``picked``, or else of the
+    one at the endpoint. ``prices`` are those that it lists and that are not set.
+    """
+
+    provider: Provider | None
+    picked: Provider | None
+    prices: dict[str, ListPrice]
+
+
+def suggestions(*, state: ModelState, slug: str, priced: Collection[str]) -> Suggestions:
+    """Suggest all listed prices of a provider that was picked, or else those of models in use."""
+    picked = BY_SLUG.get(slug)
+    provider = picked or provider_at(state.choice.endpoint)
+    prices = provider.prices if provider else {}
+    return Suggestions(
+        provider,
+        picked,
+        {
+            model: price
+            for model, price in prices.items()
+            if model not in priced and (picked or model in state.models)
+        },
     )
 
 

@@ -16,7 +16,7 @@ from kb_project.errors import InputError
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.ports import Role
 from kb_project.sql import run_sql
-from workspaces import access, ports, secrets, sql
+from workspaces import access, ports, sql
 from workspaces.audit import services as audit
 from workspaces.language_models.choice import (
     DEAREST,
@@ -24,17 +24,15 @@ from workspaces.language_models.choice import (
     EndpointChoice,
     ModelChoice,
     RerankChoice,
-    check_reachable,
     checked,
     checked_entity_types,
     checked_model,
     checked_money,
     checked_rerank_choice,
     choice_in,
-    origin,
     rerank_choice_in,
-    set_options,
 )
+from workspaces.language_models.rows import row_to_change, set_choice, set_server
 from workspaces.models import (
     AuditAction,
     CachedReply,
@@ -47,7 +45,6 @@ from workspaces.models import (
     User,
     Workspace,
 )
-from workspaces.usage.prices import offered_model
 
 logger = logging.getLogger(__name__)
 
@@ -70,9 +67,13 @@ class PriceGiven:
 
 
 def model_settings_save(
-    *, workspace: Workspace, choice: ModelChoice, user: User | None = None
+    *,
+    workspace: Workspace,
+    choice: ModelChoice,
+    user: User | None = None,
+    support: Mapping[str, bool] | None = None,
 ) -> ModelSettings:
-    """Save the choice; work that was waiting for it resumes.
+    """Save the choice, with what a test found that it supports; work that was waiting resumes.
 
     A new key also replaces that of indexes at the same endpoint. Raises InputError for an invalid
     choice, and then nothing is changed.
@@ -81,11 +82,9 @@ def model_settings_save(
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
         before = _audited(row, choice_in(row))
-        if (row.endpoint, row.model) != (choice.endpoint, choice.model):
-            row.support = {}
-        _set_server(row, choice)
-        set_options(row, choice)
-        _check_offered(row)
+        set_choice(row, choice)
+        if support is not None:
+            row.support = dict(support)
         row.save()
         if choice.key and choice.endpoint:
             indexes = EmbeddingIndex.objects.in_workspace(workspace)
@@ -162,7 +161,7 @@ def reranker_set(
         if choice.kind is RerankerKind.MODEL and ports.chat_config(workspace.pk, row) is None:
             raise ports.no_model()
         before = _audited(row, rerank_choice_in(row))
-        _set_server(row, choice)
+        set_server(row, choice)
         row.reranker = choice.kind
         row.save()
         after = _audited(row, choice)
@@ -286,28 +285,6 @@ def config_needed(workspace: Workspace) -> ChatConfig:
     return config
 
 
-def row_to_change(workspace: Workspace) -> ModelSettings:
-    """Return the workspace's row, locked, creating it if missing."""
-    ModelSettings.objects.get_or_create(workspace=workspace)
-    return ModelSettings.objects.in_workspace(workspace).select_for_update().get()
-
-
-def _check_offered(row: ModelSettings) -> None:
-    """Raise InputError for a model that the operator does not offer at the installation's
-    endpoint.
-    """
-    if not ports.uses_installation(row):
-        return
-    for name in filter(None, (row.model, *row.role_models.values())):
-        if offered_model(name) != name:
-            raise InputError(
-                f"The installation does not offer the model {name}.",
-                code="model_not_offered",
-                kept="Nothing was changed.",
-                next_step="Ask your administrator to offer it, or enter an endpoint of your own.",
-            )
-
-
 def _audited(row: ModelSettings, choice: EndpointChoice) -> dict[str, Any]:
     """Return what is recorded of a choice; of its key, whether there is one and its last change."""
     fields = asdict(choice)
@@ -347,33 +324,6 @@ def _record(
 
 def _text(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount.normalize():f}"
-
-
-def _set_server(row: ModelSettings, choice: EndpointChoice) -> None:
-    """Store a choice's endpoint, model and key; a key of None keeps the old one.
-
-    A key stays with the host it was entered for: raises InputError if a stored one would be sent
-    to another; without an endpoint it goes nowhere.
-    """
-    endpoint, model, sealed_key, key_hint = (
-        choice.PREFIX + name for name in ("endpoint", "model", "sealed_key", "key_hint")
-    )
-    is_kept = getattr(row, sealed_key) and choice.key is None
-    if is_kept and choice.endpoint and origin(getattr(row, endpoint)) != origin(choice.endpoint):
-        raise InputError(
-            "The stored key was entered for another host, and is not sent elsewhere.",
-            code="key_for_another_host",
-            kept="Nothing was changed.",
-            next_step="Enter the key of the new endpoint, or choose to remove the stored one.",
-        )
-    if choice.endpoint != getattr(row, endpoint):
-        check_reachable(choice.endpoint)
-    setattr(row, endpoint, choice.endpoint)
-    setattr(row, model, choice.model)
-    key = choice.key if choice.endpoint else ""
-    if key is not None:
-        setattr(row, sealed_key, secrets.seal(key, row.workspace_id))
-        setattr(row, key_hint, secrets.hint(key))
 
 
 def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:

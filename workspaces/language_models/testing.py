@@ -15,8 +15,10 @@ from kb_project.llm.config import ChatConfig
 from kb_project.llm.ports import Reranker, Role
 from kb_project.llm.probe import Check, ProbeResult, probe
 from workspaces import access, limits, ports
-from workspaces.language_models.services import config_needed, row_to_change
-from workspaces.models import IndexState, User, Workspace
+from workspaces.language_models.choice import ModelChoice, checked, choice_in
+from workspaces.language_models.rows import row_to_change, unsaved_settings
+from workspaces.language_models.services import config_needed, model_settings_save
+from workspaces.models import IndexState, ModelSettings, User, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -69,14 +71,68 @@ def check_rate(*, workspace: Workspace, user: User | None) -> None:
             )
 
 
-def model_test(*, workspace: Workspace, user: User | None = None) -> list[TestLine]:
-    """Make one real call of each kind to each model, and store what they support.
+@dataclass(frozen=True, slots=True)
+class ModelTest:
+    """``works`` says whether every model answers; ``support`` is what all of them support."""
 
-    Call outside transactions. Raises ConflictError without a chat model, and LimitError; a failure
-    of an endpoint is a line.
+    lines: tuple[TestLine, ...]
+    works: bool
+    support: dict[str, bool]
+
+
+def model_test(
+    *, workspace: Workspace, choice: ModelChoice | None = None, user: User | None = None
+) -> ModelTest:
+    """Make one real call of each kind to each model of a choice that is not saved yet, or of the
+    saved settings. What these support is stored; nothing is stored of another choice.
+
+    Call outside transactions. Raises ConflictError without a chat model, InputError for an invalid
+    choice, and LimitError; a failure of an endpoint is a line.
     """
     check_rate(workspace=workspace, user=user)
-    config = config_needed(workspace)
+    config = _config_of(workspace, choice)
+    found = _probed(workspace, config)
+    names = list(found)
+    known = [result.support for result in found.values() if result.ok]
+    support = {one.value: all(each.has(one) for each in known) for one in Feature if known}
+    if known and (choice is None or _is_saved(workspace, checked(choice))):
+        _remember(workspace, config, support)
+    logger.info("models tested workspace=%s models=%s", workspace.pk, len(names))
+    lines = [line for name, result in found.items() for line in _lines(name, names, result)]
+    return ModelTest(tuple(lines), works=len(known) == len(names), support=support)
+
+
+def model_test_and_save(
+    *, workspace: Workspace, choice: ModelChoice, user: User | None = None
+) -> ModelTest:
+    """Test a choice, and save it if every model of it answers."""
+    tested = model_test(workspace=workspace, choice=choice, user=user)
+    if tested.works:
+        model_settings_save(workspace=workspace, choice=choice, user=user, support=tested.support)
+    return tested
+
+
+def _is_saved(workspace: Workspace, choice: ModelChoice) -> bool:
+    """Whether the choice's server and models are the saved ones."""
+    with access.in_workspace(workspace.pk):
+        now = choice_in(ports.settings_of(workspace.pk) or ModelSettings())
+    names = ("key", "endpoint", "model", "role_models")
+    return all(getattr(choice, name) == getattr(now, name) for name in names)
+
+
+def _config_of(workspace: Workspace, choice: ModelChoice | None) -> ChatConfig:
+    if choice is None:
+        return config_needed(workspace)
+    row = unsaved_settings(workspace=workspace, choice=choice)
+    with access.in_workspace(workspace.pk):
+        config = ports.chat_config(workspace.pk, row)
+    if config is None:
+        raise ports.no_model()
+    return config
+
+
+def _probed(workspace: Workspace, config: ChatConfig) -> dict[str, ProbeResult]:
+    """Probe every model once, the embedding model of the active index with the first."""
     names = list(dict.fromkeys(config.model_of(role) for role in Role))
     patience = max(LEAST_PATIENCE, PATIENCE / len(names))
     with access.in_workspace(workspace.pk):
@@ -87,9 +143,7 @@ def model_test(*, workspace: Workspace, user: User | None = None) -> list[TestLi
         one = replace(config, model=name, models={})
         found[name] = probe(one, embedding_model=embedding, deadline=patience)
         embedding = ""
-    _remember(workspace, config, list(found.values()))
-    logger.info("models tested workspace=%s models=%s", workspace.pk, len(names))
-    return [line for name, result in found.items() for line in _lines(name, names, result)]
+    return found
 
 
 def _lines(name: str, names: Sequence[str], result: ProbeResult) -> list[TestLine]:
@@ -107,16 +161,11 @@ def _title(check: Check, name: str, names: Sequence[str]) -> str:
     return f"{title}: {name}" if is_of_model else title
 
 
-def _remember(workspace: Workspace, config: ChatConfig, results: Sequence[ProbeResult]) -> None:
-    """Store what all models support. Models that did not answer are ignored."""
-    known = [result.support for result in results if result.ok]
-    if not known:
-        return
-    common = {one.value: all(support.has(one) for support in known) for one in Feature}
+def _remember(workspace: Workspace, config: ChatConfig, support: dict[str, bool]) -> None:
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
         if row.endpoint in {"", config.endpoint}:
-            row.support = common
+            row.support = support
             row.save()
 
 

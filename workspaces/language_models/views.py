@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
 
-from kb_project.errors import KBError, LimitError
+from kb_project.errors import InputError, KBError, LimitError
 from workspaces import access, quotas
 from workspaces.language_models import (
     embedding,
@@ -18,7 +20,8 @@ from workspaces.language_models import (
     services,
     testing,
 )
-from workspaces.models import Capability, User, Workspace
+from workspaces.language_models.providers import PROVIDERS
+from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 from workspaces.usage import caps, queries as usage_queries
 
@@ -48,36 +51,71 @@ def _save(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @transaction.non_atomic_requests
 @workspace_page(Capability.ADMINISTER, "POST")
 def model_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    """Make one real call of each kind; no transaction is open while the endpoint answers."""
-    return _tested_page(request, workspace, testing.model_test)
+    """Test the settings of the form, and save them if that is asked for and all models answer; no
+    transaction is open while the endpoint answers.
+    """
+    state = queries.model_state(workspace=workspace)
+    form = forms.model_form(state, request.POST)
+    is_to_save = "save" in request.POST
+    if not form.is_valid():
+        return _tested_page(request, workspace, {"form": form, "problem": _invalid(form)})
+    test = testing.model_test_and_save if is_to_save else testing.model_test
+    choice = form.choice(is_local=state.choice.is_local)
+    try:
+        tested = test(workspace=workspace, choice=choice, user=request.user)
+    except KBError as error:
+        return _tested_page(request, workspace, {"form": form, "problem": error})
+    if tested.works and is_to_save:
+        messages.success(
+            request, "Models tested and saved. Work that was waiting for them continues."
+        )
+        return _redirect(request, "workspaces:model_settings", workspace.slug)
+    context = {"form": form, "probe": tested.lines, "is_kept_back": is_to_save}
+    return _tested_page(request, workspace, context)
+
+
+def _invalid(form: forms.ModelForm) -> InputError:
+    wrong = [
+        f"{form.fields[name].label}: {' '.join(map(str, errors))}"
+        for name, errors in form.errors.items()
+    ]
+    return InputError(" ".join(wrong), kept="Nothing was tested or saved.")
+
+
+def _redirect(request: UserRequest, name: str, slug: str) -> HttpResponse:
+    """Redirect, also for a request of htmx, which would show the page in the panel."""
+    if request.htmx:
+        return HttpResponseClientRedirect(reverse(name, args=[slug]))
+    return redirect(name, slug)
 
 
 @transaction.non_atomic_requests
 @workspace_page(Capability.ADMINISTER, "POST")
 def reranker_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Make one real call; no transaction is open while the reranker answers."""
-    return _tested_page(request, workspace, testing.reranker_test)
-
-
-class Trial(Protocol):
-    def __call__(self, *, workspace: Workspace, user: User) -> list[testing.TestLine]: ...
-
-
-def _tested_page(request: UserRequest, workspace: Workspace, test: Trial) -> HttpResponse:
-    """Render a test's result, alone or in the page; for views without a transaction."""
-    context: dict[str, Any] = {"workspace": workspace}
+    context: dict[str, Any] = {}
     try:
-        context["probe"] = test(workspace=workspace, user=request.user)
+        context["probe"] = testing.reranker_test(workspace=workspace, user=request.user)
     except KBError as error:
-        # htmx would not show the panel of a response that is an error.
-        if isinstance(error, LimitError) and not request.htmx:
-            raise
         context["problem"] = error
+    return _tested_page(request, workspace, context)
+
+
+def _tested_page(
+    request: UserRequest, workspace: Workspace, context: dict[str, Any]
+) -> HttpResponse:
+    """Render a test's result, alone or in the page; for views without a transaction."""
+    context["workspace"] = workspace
+    problem = context.get("problem")
+    # htmx would not show the panel of a response that is an error.
+    if isinstance(problem, LimitError) and not request.htmx:
+        raise problem
     if request.htmx:
         return render(request, "workspaces/model_test.html", context)
+    form = {"form": context["form"]} if "form" in context else {}
     with transaction.atomic():
         access.workspace_for_administering(user=request.user, workspace_id=workspace.pk)
-        return _model_page(request, workspace, tested=context)
+        return _model_page(request, workspace, tested=context, **form)
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
@@ -257,10 +295,15 @@ def _model_page(request: UserRequest, workspace: Workspace, **given: Any) -> Htt
         "reranker": reranker,
     }
     if context["can_set"]:
+        suggestions = queries.suggestions(
+            state=state, slug=request.GET.get("provider", ""), priced={one.model for one in prices}
+        )
         context |= {
             "rerank_form": forms.rerank_form(reranker),
-            "form": forms.model_form(state),
-            "prices": forms.price_forms(prices, state.models),
+            "form": forms.model_form(state, provider=suggestions.picked),
+            "providers": [(one.slug, one.name) for one in PROVIDERS],
+            "suggestions": suggestions,
+            "prices": forms.price_forms(prices, state.models, listed=suggestions.prices),
             "budget": forms.budget_form(spending),
         }
     return render(request, "workspaces/model_settings.html", context | given)

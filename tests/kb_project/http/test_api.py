@@ -186,6 +186,7 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "models",
         "models_set",
         "models_test",
+        "model_providers",
         "prices",
         "prices_set",
         "budget",

@@ -22,6 +22,7 @@ OPERATIONS: list[tuple[str, str, Any]] = [
     ("get", "models/", None),
     ("put", "models/", CHOICE),
     ("post", "models/test/", None),
+    ("get", "models/providers/", None),
     ("get", "prices/", None),
     ("put", "prices/", []),
     ("get", "budget/", None),
@@ -166,6 +167,33 @@ def test_a_test_tells_what_the_server_understands(cast, provider):
     assert response.status_code == 200
     assert found["Answers"] is True
     assert put(cast, {}).json()["support"]["schema"] is found["Answers by a JSON schema"]
+
+
+def test_settings_are_tested_without_being_saved(cast, provider):
+    body = {"endpoint": provider.url, "model": "big-1", "key": KEY}
+
+    response = send(cast.alice, cast, ("post", "models/test/", body))
+
+    assert response.json()["works"] is True
+    assert {seen.key for seen in provider.requests} == {KEY}
+    assert send(cast.alice, cast, ("get", "models/", None)).json()["endpoint"] == ""
+
+
+def test_settings_that_cannot_be_saved_are_not_tested(cast):
+    body = {"endpoint": "nowhere", "model": "m"}
+
+    assert_problem(send(cast.alice, cast, ("post", "models/test/", body)), 400, "invalid_input")
+
+
+def test_a_reader_sees_the_providers_with_models_and_dated_prices(cast):
+    listed = send(cast.bob, cast, ("get", "models/providers/", None)).json()
+
+    groq = next(one for one in listed if one["slug"] == "groq")
+    priced = next(one for one in groq["models"] if one["price"])
+    assert groq["endpoint"] == "https://api.groq.com/openai/v1"
+    assert priced["price"]["prompt"] == "0.1500"
+    assert priced["price"]["as_of"] == "2026-05"
+    assert next(one for one in listed if one["slug"] == "ollama")["is_private"] is True
 
 
 def test_there_is_nothing_to_test_on_the_local_tier(cast):

@@ -283,12 +283,13 @@ def test_the_page_limits_tests_too(settings):
     settings.RATES = {**settings.RATES, "model_tests": 1000}
     cast = rows.make_cast()
     browser, place = signed_in(cast.alice), f"/w/{cast.workspace.slug}/models/test/"
+    sent = {"context_window": 16_000, "concurrency": 8, "gleanings": 1}
     for _ in range(10):
-        browser.post(place)
+        browser.post(place, sent)
 
-    answer = browser.post(place)
+    answer = browser.post(place, sent)
 
-    beside = browser.post(place, headers={"HX-Request": "true"})
+    beside = browser.post(place, sent, headers={"HX-Request": "true"})
 
     assert (answer.status_code, beside.status_code) == (429, 200)
     assert "tested too often" in beside.content.decode()

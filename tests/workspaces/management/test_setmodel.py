@@ -147,6 +147,41 @@ def test_the_endpoint_is_tried_out(workspace, provider):
     ]
 
 
+def test_models_that_do_not_answer_are_saved_only_if_that_is_said(workspace, provider):
+    provider.script.key = "another"
+    sent = ("--endpoint", provider.url, "--model", provider.model, "--test")
+
+    with pytest.raises(CommandError, match="rejects the key") as caught:
+        call("setmodel", *sent)
+    with access.in_workspace(workspace.pk):
+        assert not ModelSettings.objects.in_workspace(workspace).exists()
+    said = call("setmodel", *sent, "--anyway")
+
+    assert "Nothing was changed" in str(caught.value)
+    assert "FAILED" in said
+    assert stored(workspace).endpoint == provider.url
+
+
+def test_a_provider_gives_its_address_and_the_prices_of_its_models(workspace, settings):
+    settings.MODEL_HOSTS_ALLOWED = ["api.groq.com"]
+    call(
+        "setmodel",
+        *("--provider", "groq", "--model", "openai/gpt-oss-120b", "--provider-prices"),
+        *("--price", "mine=1,2"),
+    )
+
+    assert stored(workspace).endpoint == "https://api.groq.com/openai/v1"
+    with access.in_workspace(workspace.pk):
+        prices = {row.model: f"{row.prompt:f}" for row in prices_in(workspace=workspace)}
+    assert prices == {"openai/gpt-oss-120b": "0.1500", "mine": "1.0000"}
+
+
+def test_an_address_of_ones_own_goes_before_the_providers(workspace):
+    call("setmodel", "--provider", "azure", *CHOICE)
+
+    assert stored(workspace).endpoint == ENDPOINT
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -31,6 +31,7 @@ from workspaces.language_models.choice import (
     checked_money,
     parameters_in,
 )
+from workspaces.language_models.providers import BY_SLUG, PROVIDERS
 from workspaces.models import RerankerKind, Workspace
 from workspaces.people import queries as people_queries
 from workspaces.usage import queries as usage_queries
@@ -43,6 +44,17 @@ class Command(DataCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--workspace", required=True, metavar="SLUG")
+        parser.add_argument(
+            "--provider",
+            choices=[one.slug for one in PROVIDERS if one.endpoint],
+            help="A common provider: its address, where --endpoint names no other.",
+        )
+        parser.add_argument(
+            "--provider-prices",
+            action="store_true",
+            help="Take over the prices that are listed for the provider's models in use, in US"
+            " dollars, where --price names no other. Prices change: compare its price list.",
+        )
         parser.add_argument("--endpoint", help="Address of an OpenAI-compatible server.")
         parser.add_argument("--model", help="The model's name at the endpoint.")
         parser.add_argument("--key-file", type=Path, help="A file with the endpoint's key.")
@@ -87,13 +99,20 @@ class Command(DataCommand):
             metavar="MODEL=IN,OUT",
             help="Per million tokens; IN,OUT,CACHED if cached input has its own price.",
         )
-        parser.add_argument("--test", action="store_true", help="Make one real call of each kind.")
+        parser.add_argument(
+            "--test",
+            action="store_true",
+            help="Make one real call of each kind. Other models are saved only if they answer.",
+        )
+        parser.add_argument(
+            "--anyway", action="store_true", help="Save models that fail the test, too."
+        )
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
         found = people_queries.workspace_at(slug=workspace)
         try:
-            self._set(found, options)
+            tested = self._set(found, options)
         except InputError as error:
             if error.code == "endpoint_not_reached":
                 error.next_step = (
@@ -101,7 +120,6 @@ class Command(DataCommand):
                     " host, host:port or network."
                 )
             raise
-        tested = _tested(found) if options["test"] else []
         answer = _answer(found) | {
             "test": [
                 {"what": line.what, "works": line.is_good, "sentence": line.sentence}
@@ -111,21 +129,48 @@ class Command(DataCommand):
         text = json.dumps(answer, ensure_ascii=False) if options["json"] else _as_text(answer)
         self.stdout.write(text)
 
-    def _set(self, workspace: Workspace, options: dict[str, Any]) -> None:
-        if options["local"]:
-            services.model_settings_clear(workspace=workspace)
-        else:
-            with access.in_workspace(workspace.pk):
-                now = queries.model_state(workspace=workspace).choice
-            choice = _choice(now, options)
-            if choice != now:
-                services.model_settings_save(workspace=workspace, choice=choice)
+    def _set(self, workspace: Workspace, options: dict[str, Any]) -> list[testing.TestLine]:
+        """Save what the options say, and return what a test found."""
+        lines = _set_models(workspace, options)
         _set_reranker(workspace, options)
-        if options["price"]:
-            services.prices_set(workspace=workspace, prices=_prices(workspace, options["price"]))
+        if options["price"] or options["provider_prices"]:
+            services.prices_set(workspace=workspace, prices=_prices(workspace, options))
         if options["budget"] is not None:
             cap = None if options["budget"] == "none" else options["budget"]
             services.budget_set(workspace=workspace, cap=cap)
+        return lines + _tested(workspace, chat=not lines) if options["test"] else []
+
+
+def _set_models(workspace: Workspace, options: dict[str, Any]) -> list[testing.TestLine]:
+    """Save the models; those that are tested first, only if they answer."""
+    if options["local"]:
+        services.model_settings_clear(workspace=workspace)
+        return []
+    with access.in_workspace(workspace.pk):
+        now = queries.model_state(workspace=workspace).choice
+    choice = _choice(now, options)
+    if choice == now:
+        return []
+    if not options["test"]:
+        services.model_settings_save(workspace=workspace, choice=choice)
+        return []
+    tested = testing.model_test_and_save(workspace=workspace, choice=choice)
+    if tested.works:
+        return list(tested.lines)
+    if not options["anyway"]:
+        raise _not_answered(tested)
+    services.model_settings_save(workspace=workspace, choice=choice)
+    return list(tested.lines)
+
+
+def _not_answered(tested: testing.ModelTest) -> InputError:
+    failed = [f"{line.what}: {line.sentence}" for line in tested.lines if not line.is_good]
+    return InputError(
+        "A model does not answer.",
+        code="model_test_failed",
+        kept="Nothing was changed.",
+        next_step=" ".join([*failed, "--anyway saves the settings all the same."]),
+    )
 
 
 def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
@@ -139,12 +184,14 @@ def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
     services.reranker_set(workspace=workspace, choice=replace(now, key=key, **given))
 
 
-def _tested(workspace: Workspace) -> list[testing.TestLine]:
-    """Test the chat models and the reranker, where they are set."""
+def _tested(workspace: Workspace, *, chat: bool) -> list[testing.TestLine]:
+    """Test the saved ``chat`` models and the reranker, where they are set."""
     with access.in_workspace(workspace.pk):
         has_reranker = queries.reranker_state(workspace=workspace).is_on
         is_local = queries.model_state(workspace=workspace).tier == "local"
-    lines = [] if has_reranker and is_local else testing.model_test(workspace=workspace)
+    lines: list[testing.TestLine] = []
+    if chat and not (has_reranker and is_local):
+        lines += testing.model_test(workspace=workspace).lines
     return lines + (testing.reranker_test(workspace=workspace) if has_reranker else [])
 
 
@@ -153,6 +200,8 @@ def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
     given: dict[str, Any] = {name: options[name] for name in names if options[name] is not None}
     if options["extraction"] is not None:
         given["local_extraction"] = options["extraction"] == "local"
+    if options["provider"]:
+        given = {"endpoint": BY_SLUG[options["provider"]].endpoint} | given
     roles = dict(_pair(text) for text in options["role"])
     return replace(
         now,
@@ -195,15 +244,22 @@ def _key_in(path: Path | None) -> str | None:
         ) from None
 
 
-def _prices(workspace: Workspace, texts: Sequence[str]) -> list[services.PriceGiven]:
-    """Return the present prices, replaced by the given ones."""
+def _prices(workspace: Workspace, options: dict[str, Any]) -> list[services.PriceGiven]:
+    """Return the present prices, replaced by those of the provider and by the given ones."""
     with access.in_workspace(workspace.pk):
         rows = usage_queries.prices_in(workspace=workspace)
+        state = queries.model_state(workspace=workspace)
+    listed = queries.suggestions(state=state, slug="", priced=()).prices
     prices = {
         row.model: services.PriceGiven(row.model, row.prompt, row.completion, row.cached_prompt)
         for row in rows
     }
-    for text in texts:
+    if options["provider_prices"]:
+        prices |= {
+            model: services.PriceGiven(model, price.prompt, price.completion, price.cached_prompt)
+            for model, price in listed.items()
+        }
+    for text in options["price"]:
         model, amounts = _pair(text)
         prices[model] = _price(model, amounts.split(","))
     return list(prices.values())
