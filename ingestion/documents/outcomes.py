@@ -30,6 +30,10 @@ REASONS: Final = {
         "fact cites words that are not in its passage",
         "facts cite words that are not in their passage",
     ),
+    "quote_not_supporting": (
+        "fact cites words that do not speak of what it connects",
+        "facts cite words that do not speak of what they connect",
+    ),
     "name_not_usable": (
         "name is too long or has no letter",
         "names are too long or have no letter",

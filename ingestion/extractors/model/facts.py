@@ -1,7 +1,8 @@
 """Keep what the text supports of a model's answers.
 
-A fact is kept with the span of its quote. One whose quote is not in the text is rejected and
-counted by reason, as is everything beyond the limits: nothing a model says is trusted.
+A fact is kept with the span of its quote. One whose quote is not in the text, or does not speak of
+what it connects, is rejected and counted by reason, as is everything beyond the limits: nothing a
+model says is trusted.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from ingestion.extractors.model.schema import (
     SaidEntity,
     SaidRelationship,
 )
+from ingestion.extractors.model.supporting import Passage
 from kb_project.text.names import normalise_name
 
 MOST_ENTITIES: Final = 100
@@ -53,6 +55,7 @@ OTHER: Final = "other"
 
 NAME_NOT_USABLE: Final = "name_not_usable"
 QUOTE_NOT_FOUND: Final = "quote_not_found"
+QUOTE_NOT_SUPPORTING: Final = "quote_not_supporting"
 UNKNOWN_END: Final = "unknown_end"
 SELF_LOOP: Final = "self_loop"
 TOO_MANY: Final = "too_many"
@@ -90,7 +93,7 @@ def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> F
 
     If ``types`` are given, an entity of any other type gets the type "other".
     """
-    draft = _Draft(folded(text), frozenset(known_type(one) for one in types))
+    draft = _Draft(Passage(folded(text)), frozenset(known_type(one) for one in types))
     for answer in answers:
         for entity in answer.entities:
             draft.add_entity(entity)
@@ -118,7 +121,7 @@ def known_type(name: str) -> str:
 class _Draft:
     """A reading in progress. Whatever is said twice counts once, kept or rejected."""
 
-    text: Folded
+    passage: Passage
     types: frozenset[str]
     entities: dict[str, EntityDraft] = field(default_factory=dict)
     relations: dict[tuple[str, str, Span], RelationDraft] = field(default_factory=dict)
@@ -126,6 +129,10 @@ class _Draft:
     keywords: dict[str, None] = field(default_factory=dict)
     rejected: Counter[str] = field(default_factory=Counter)
     said: set[tuple[object, ...]] = field(default_factory=set)
+
+    @property
+    def text(self) -> Folded:
+        return self.passage.text
 
     def add_entity(self, said: SaidEntity) -> None:
         if self._is_repeated(said):
@@ -156,6 +163,8 @@ class _Draft:
             return self._reject(UNKNOWN_END)
         if source == target:
             return self._reject(SELF_LOOP)
+        if not self.passage.supports(span, said.source, said.target):
+            return self._reject(QUOTE_NOT_SUPPORTING)
         relation = self.relations.setdefault((source, target, span), RelationDraft())
         relation.strength = max(relation.strength, said.strength / MOST_STRENGTH)
         relation.add(cut(said.description), keywords_of(said.keywords))
@@ -174,6 +183,8 @@ class _Draft:
             return self._reject(UNKNOWN_END)
         if not said.description:
             return self._reject(NOTHING_SAID)
+        if not self.passage.supports(span, said.subject, *filter(None, [said.object])):
+            return self._reject(QUOTE_NOT_SUPPORTING)
         of = self._end(said.object, span) if said.object else ""
         self.claims[subject, said.description, span] = ClaimDraft(of, said)
         return None

@@ -229,6 +229,7 @@ def test_an_end_that_only_the_text_names_becomes_a_name():
         ({"target": "the Bo Strand"}, "self_loop"),
         ({"quote": "Bo Strand robs Ada Lind blind every winter"}, "quote_not_found"),
         ({"quote": None}, "quote_not_found"),
+        ({"quote": "the light of Skarrow"}, "quote_not_supporting"),
     ],
 )
 def test_a_link_that_does_not_stand_is_counted_by_its_reason(change, reason):
@@ -275,6 +276,7 @@ def test_a_claim_has_its_status_period_and_quote():
         ({"quote": "He never sold a drop of anything"}, "quote_not_found"),
         ({"subject": "Captain Nemo"}, "unknown_end"),
         ({"description": ""}, "nothing_said"),
+        ({"quote": "keeps the light of Skarrow"}, "quote_not_supporting"),
     ],
 )
 def test_a_claim_that_does_not_stand_is_counted(change, reason):
