@@ -15,15 +15,14 @@ from kb_project.llm.policy import Breaker, Retry
 from kb_project.llm.ports import CallOutcome, CallRecord, ChatReply, ChatRequest, Role
 from kb_project.llm.provider import Message, Provider, RawCall, RawReply, UnsupportedError
 from kb_project.llm.structured import (
-    parse,
+    parse_for,
     schema_text,
     storable,
     strict_schema,
     without_thoughts,
 )
-from kb_project.llm.tokens import count_tokens
+from kb_project.llm.tokens import count_tokens, window_reached
 from kb_project.prompt import Prompt
-from kb_project.text.languages import HAN
 
 T = TypeVar("T")
 
@@ -47,12 +46,6 @@ _REFUSES: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_REFUSAL: Final = 400
-_WINDOWS: Final = tuple(size * 2**power for power in range(9, 18) for size in (1, 3))
-_OFF: Final = 2
-_HAN_TOKENS: Final = 0.45
-_LONG_TOKEN: Final = 5.5
-"""Tokens of a Chinese character and characters of another token, for the most frugal tokenizers:
-what they would make of a text is what any model reads at least."""
 _LONGEST_QUOTED: Final = 8_000
 """Characters of an unusable answer that are sent back to the model."""
 
@@ -281,13 +274,17 @@ def judge(asked: PreparedCall, reply: RawReply, seconds: float) -> Verdict:
         if asked.request.role in (Role.SITUATE, Role.SUMMARISE) and refuses(text):
             return failed(_refused(), seconds, reply)
         return _kept(text, None, reply, seconds)
-    parsed = parse(reply.text, schema)
+    parsed = parse_for(asked.request, schema, reply.text)
     if parsed.value is not None:
         return _kept(storable(reply.text), parsed.value, reply, seconds)
-    error = ReplyError(
-        "The model's answer did not have the requested format, even after a second try.",
-        code="reply_invalid",
-        next_step="Try again, or choose a stronger model for this role.",
+    error = (
+        _cut_off()
+        if parsed.is_cut
+        else ReplyError(
+            "The model's answer did not have the requested format, even after a second try.",
+            code="reply_invalid",
+            next_step="Try again, or choose a stronger model for this role.",
+        )
     )
     invalid = failed(error, seconds, reply)
     if asked.is_repair:
@@ -325,16 +322,9 @@ def counted(asked: PreparedCall, reply: RawReply) -> RawReply:
 
 
 def window_that_cut(asked: PreparedCall, reply: RawReply) -> int:
-    """Return the window to which the server cut the prompt without a word, 0 if it did not.
-
-    Ollama does by default. It then reports exactly its window's tokens, although more were sent;
-    a count that is merely low may be one without what the server had cached.
-    """
-    read = reply.prompt_tokens or 0
-    window = next((size for size in _WINDOWS if 0 <= size - read <= _OFF), 0)
+    """Return the window to which the server cut the prompt without a word, 0 if it did not."""
     sent = "".join(message.text for message in asked.messages)
-    han = len(HAN.findall(sent))
-    return window if han * _HAN_TOKENS + (len(sent) - han) / _LONG_TOKEN > window else 0
+    return window_reached(sent, reply.prompt_tokens or 0)
 
 
 def _prompt_cut(window: int) -> ReplyError:
@@ -363,14 +353,18 @@ def _unusable(reply: RawReply) -> ReplyError | None:
             " choose a model that reasons less.",
         )
     if reply.finish == "length":
-        return ReplyError(
-            "The model's answer was cut off at the length limit.",
-            code="reply_truncated",
-            next_step="Allow longer answers for this role, or make smaller chunks.",
-        )
+        return _cut_off()
     if not without_thoughts(reply.text):
         return ReplyError("The model's answer is empty.", code="reply_empty")
     return None
+
+
+def _cut_off() -> ReplyError:
+    return ReplyError(
+        "The model's answer was cut off at the length limit.",
+        code="reply_truncated",
+        next_step="Allow longer answers for this role, or make smaller chunks.",
+    )
 
 
 def refuses(text: str) -> bool:

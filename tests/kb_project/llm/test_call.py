@@ -175,6 +175,19 @@ def test_a_refusal_in_words_is_not_kept_as_a_context_or_a_summary(role: Role, sa
     assert not store.replies
 
 
+def test_an_answer_cut_off_without_a_word_is_asked_for_again_and_never_kept():
+    store = MemoryCallStore()
+    said = iter([ANSWER[:-4], ANSWER])
+    provider = FakeProvider(lambda _: next(said))
+    assert chat_with(provider, store=store).ask(request()).text == ANSWER
+
+    with pytest.raises(ReplyError) as raised:
+        chat_with(answer=ANSWER[:-4], store=store).ask(request("other"))
+
+    assert raised.value.code == "reply_truncated"
+    assert [kept.text for kept in store.replies.values()] == [ANSWER]
+
+
 def test_a_count_that_happens_to_be_a_windows_is_no_cut_prompt():
     asked = chat_with()._prepared(request("The keeper of the light wrote it all down. " * 230))
     chinese = chat_with()._prepared(request("守灯人每天晚上都点亮那盏灯。" * 240))

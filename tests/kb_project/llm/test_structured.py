@@ -86,6 +86,14 @@ def test_an_answer_that_does_not_fit_says_where(text, problem):
     assert problem in parsed.problems
 
 
+@pytest.mark.parametrize("end", range(len('{"title": "'), len(ADA) - 3))
+def test_an_answer_that_ends_in_the_middle_of_a_value_is_cut(end):
+    found = parse(ADA[:end], Found)
+
+    assert found.value is None
+    assert found.is_cut
+
+
 def test_of_many_problems_the_first_are_told():
     people = [{"name": 1}] * 100
 

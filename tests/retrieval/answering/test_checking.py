@@ -195,6 +195,22 @@ def test_where_words_do_not_show_what_is_cited_the_embedder_does_before_the_judg
     assert UNCLEAR in embedded
 
 
+def test_a_judgement_of_other_sentences_is_asked_for_again_and_never_kept():
+    numbers = iter([7, 1])
+    judge = FakeChat(lambda _: {"verdicts": [{"sentence": next(numbers), "verdict": "supported"}]})
+
+    checked, _ = checked_with(judge, CLEAR)
+
+    assert checked.sentences[0].check.by == "fake-model"
+    assert "have the numbers [1]" in judge.provider.calls[-1].text
+    assert len(judge.store.replies) == 1
+
+    wrong = FakeChat(lambda _: {"verdicts": [{"sentence": 7, "verdict": "supported"}]})
+    fallen_back, _ = checked_with(wrong, CLEAR)
+    assert fallen_back.sentences[0].check.by == "likeness"
+    assert not wrong.store.replies
+
+
 def test_a_sentence_without_a_verdict_is_compared_after_all():
     checked, embedded = checked_with(FakeChat(lambda _: {"verdicts": []}), CLEAR)
 

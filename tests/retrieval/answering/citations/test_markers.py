@@ -129,6 +129,27 @@ def test_after_code_markers_are_markers_again():
     assert [one.number for one in sieve.placed] == [1]
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("It shone (see [9]).", "It shone."),
+        ("It shone (see [9], [8]), and far.", "It shone, and far."),
+        ("It shone ([9]) far.", "It shone far."),
+        ("It shone[1] (cf. [1]).", "It shone[1]."),
+        ("灯亮了（参见[9]）。", "灯亮了。"),
+        ("It shone (see [1]).", "It shone (see [1])."),
+        ("It shone (see [9] and [1]).", "It shone (see and [1])."),
+        ("It shone (see the log [9]).", "It shone (see the log)."),
+        ("It shone (see [sic]).", "It shone (see [sic])."),
+        ("See https://a.example/(see[9]) there.", "See https://a.example/(see[9]) there."),
+        ("It shone (see", "It shone (see"),
+    ],
+)
+def test_an_aside_of_nothing_but_dropped_markers_goes_with_them(written, shown):
+    assert through(written).text == shown
+    assert through(*written).text == shown
+
+
 def test_the_resolver_hears_the_sentence_before_the_marker():
     heard = []
 
