@@ -20,6 +20,14 @@ PASSAGE: Final = re.compile(r"^\[(\d+)\]\n<passage>\n[^\n]*\n(.*?)\n</passage>$"
 JUDGED: Final = re.compile(r"^(\d+)\.\n<sentence>$", re.MULTILINE)
 WORD: Final = re.compile(r"\S+")
 
+ANSWERS: Final[Mapping[str, str]] = {
+    "invalid": "I would rather tell you about my day.",
+    "schema": json.dumps({"weather": "fine", "entities": "many", "verdict": 7}),
+    "empty": "",
+    "thinking": "<think>Hm. Nothing.</think>",
+}
+"""Answers that are of no use, by the fault's name."""
+
 
 def answer_for(text: str, schema: Mapping[str, Any] | None) -> str:
     """The model's answer to ``text`` (all messages); free text when no form is asked for."""

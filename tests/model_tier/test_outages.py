@@ -1,0 +1,74 @@
+"""The model's server goes away in the middle, three times: nothing is lost, no one does anything.
+
+The waits are shrunken here; ``benchmarks/outages.py`` has the real ones, with real processes.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from functools import partial
+
+import pytest
+
+from ingestion.models import Chunk, IngestionJob, RunState
+from ingestion.pipeline import pausing
+from kb_project.llm import call, policy
+from kb_project.llm.policy import Breaker, Retry, RetryPolicy
+from tests.model_tier.tier import Tier, unaccounted
+from tests.provider import Seen
+from tests.provider_answers import answer_for
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+OUTAGES = 3
+DOWN = 0.3
+"""Seconds; longer than all attempts of a call."""
+MOST_SWEEPS = 200
+
+
+@pytest.fixture
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = RetryPolicy(attempts=3, first=0.01, longest=0.02)
+    monkeypatch.setattr(call, "Retry", lambda: Retry(attempts))
+    monkeypatch.setattr(policy, "Breaker", partial(Breaker, rest=0.02))
+    monkeypatch.setattr(pausing, "SECONDS_OF_PAUSE", 0.0)
+
+
+@pytest.mark.usefixtures("_hurried")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_three_outages_in_the_middle_lose_no_passage(tier: Tier, seed: int):
+    chosen = random.Random(seed)
+    moments = [chosen.randint(5, 15)]
+    begun: list[int] = []
+
+    def answer(seen: Seen) -> str:
+        number = tier.provider.count()
+        if len(begun) < OUTAGES and number >= moments[-1]:
+            begun.append(number)
+            moments.append(number + chosen.randint(8, 20))
+            tier.provider.script.is_down = True
+            threading.Timer(DOWN, up).start()
+        return answer_for(seen.text, seen.schema)
+
+    def up() -> None:
+        tier.provider.script.is_down = False
+
+    tier.provider.script.on("", answer)
+    tier.add_papers(4, paragraphs=40)
+
+    paused = sweeps = 0
+    while sweeps < MOST_SWEEPS and tier.documents() != {"ready": 4}:
+        tier.drain()
+        states = [job.state for job in tier.rows(IngestionJob)]
+        paused += RunState.PAUSED in states
+        threading.Event().wait(0.05)
+        pausing.resume_what_may_fare_better(tier.workspace.pk)
+        sweeps += 1
+
+    assert len(begun) == OUTAGES
+    assert paused
+    assert tier.documents() == {"ready": 4}
+    assert tier.count(Chunk) >= 8
+    assert not tier.problems()
+    assert not unaccounted(tier)
