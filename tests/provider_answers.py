@@ -48,8 +48,8 @@ def fence(text: str, *labels: str) -> str:
 
 
 def extraction(text: str) -> dict[str, Any]:
-    """Entities, relationships and keywords; nothing more when asked again for what was missed."""
-    parts: dict[str, Any] = {"entities": [], "relationships": [], "keywords": []}
+    """Entities and relationships; nothing more when asked again for what was missed."""
+    parts: dict[str, Any] = {"entities": [], "relationships": []}
     if '"claims"' in text:
         parts["claims"] = []
     if "once more" in text:
@@ -62,7 +62,6 @@ def extraction(text: str) -> dict[str, Any]:
         seen |= set(new)
         parts["entities"] += [entity(name, quote) for name in new]
         parts["relationships"] += [link(a, b, quote) for a, b in itertools.pairwise(names)]
-    parts["keywords"] = sorted(seen)[:5]
     return parts
 
 

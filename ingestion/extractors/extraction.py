@@ -117,7 +117,7 @@ class FoundClaim:
 class Extraction:
     """Mentions in the order of the text, and what is said about them.
 
-    Fragments, claims and content keywords come from a model only. Mentions do not overlap, except
+    Fragments and claims come from a model only. Mentions do not overlap, except
     if a model named something that the text does not spell out.
     """
 
@@ -125,7 +125,6 @@ class Extraction:
     relations: tuple[FoundRelation, ...] = ()
     fragments: tuple[FoundFragment, ...] = ()
     claims: tuple[FoundClaim, ...] = ()
-    keywords: tuple[str, ...] = ()
 
     def shifted(self, offset: int) -> Extraction:
         """The extraction of a text in which this text begins at ``offset``."""
@@ -136,7 +135,6 @@ class Extraction:
             _moved(self.relations, offset),
             _moved(self.fragments, offset),
             _moved(self.claims, offset),
-            self.keywords,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -144,10 +142,9 @@ class Extraction:
             "mentions": [_row(mention) for mention in self.mentions],
             "relations": [_row(relation) for relation in self.relations],
         }
-        if self.fragments or self.claims or self.keywords:
+        if self.fragments or self.claims:
             payload["fragments"] = [_row(fragment) for fragment in self.fragments]
             payload["claims"] = [_row(claim) for claim in self.claims]
-            payload["keywords"] = list(self.keywords)
         return payload
 
     @classmethod
@@ -161,7 +158,6 @@ class Extraction:
             ),
             tuple(FoundFragment(*row) for row in payload.get("fragments", ())),
             tuple(FoundClaim(*row) for row in payload.get("claims", ())),
-            tuple(payload.get("keywords", ())),
         )
 
 

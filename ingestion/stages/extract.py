@@ -141,6 +141,7 @@ def _chunk_text(chunk: Chunk, version: DocumentVersion) -> ChunkText:
         start=chunk.start,
         title=version.document.title,
         headings=tuple(chunk.heading_path),
+        language=version.language,
         regions=tuple(from_json(chunk.regions)),
     )
 

@@ -138,7 +138,7 @@ def test_four_hundred_entities_and_endless_names_are_bounded(tier: Tier):
         for n in range(400)
     ]
     endless = {"name": "x" * 10_000, "type": "thing", "description": "Long.", "quote": quote}
-    answer = {"entities": [endless, *crowd], "relationships": [], "keywords": []}
+    answer = {"entities": [endless, *crowd], "relationships": []}
     tier.provider.script.on("<passage>", answer)
     tier.add_papers(1, paragraphs=2)
 

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from ingestion.extractors.model.facts import Findings, read
+from ingestion.extractors.model.facts import OTHER, Findings, known_type, read
 from ingestion.extractors.model.schema import Answer, AnswerWithClaims
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, ModelOptions, Role, Turn
@@ -36,6 +36,10 @@ MOST_GLEANINGS: Final = 5
 _TURN_TOKENS: Final = 16
 
 _PROMPTS: Final = Path(__file__).parents[2] / "prompts"
+_TEMPLATES: Final = (
+    *("extract", "extract_claims", "glean"),
+    *("extract_example_en", "extract_example_zh"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +106,32 @@ def extract_prompt(passage: ChunkText, options: ModelOptions) -> Prompt:
     if options.entity_types:
         types = f"one of {', '.join(options.entity_types)}; other where none fits"
     where = " > ".join(part for part in (passage.title, *passage.headings) if part)
-    examples = "\n\n".join(fenced(example, "example") for example in options.examples)
+    shown = options.examples or (worked_example(passage.language, options),)
+    examples = "\n\n".join(fenced(example, "example") for example in shown)
     return _template("extract").fill(
         types=types,
         domain=f"The documents are about: {options.domain}" if options.domain else "",
         language=options.language or "the language of the passage",
         claims=_template("extract_claims").system if options.wants_claims else "",
-        examples=f"Worked examples from other passages:\n{examples}" if examples else "",
+        examples=f"Worked examples from other passages:\n{examples}",
         context=fenced(where or "(untitled)", "place"),
         passage=fenced(passage.text),
     )
+
+
+def worked_example(language: str, options: ModelOptions) -> str:
+    """The built-in example, shown until examples are learned: in Chinese for Chinese passages."""
+    name = "zh" if language.startswith("zh") else "en"
+    text, _, told = _template(f"extract_example_{name}").system.partition("\n\nAnswer: ")
+    answer = json.loads(told)
+    if not options.wants_claims:
+        del answer["claims"]
+    types = {known_type(one) for one in options.entity_types}
+    for entity in answer["entities"]:
+        if types and entity["type"] not in types:
+            entity["type"] = OTHER
+    told = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+    return f"{text}\n\nAnswer: {told}"
 
 
 def method_of(chat: ChatModel, options: ModelOptions) -> str:
@@ -120,7 +140,7 @@ def method_of(chat: ChatModel, options: ModelOptions) -> str:
     At most 80 characters: the model's name, for people, and a digest of the rest.
     """
     model = chat.model_of(Role.EXTRACT)
-    prompts = [_template(name).version for name in ("extract", "extract_claims", "glean")]
+    prompts = [_template(name).version for name in _TEMPLATES]
     settings = [
         options.gleanings,
         options.wants_claims,

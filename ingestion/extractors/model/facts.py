@@ -46,7 +46,6 @@ from kb_project.text.names import normalise_name
 MOST_ENTITIES: Final = 100
 MOST_RELATIONS: Final = 150
 MOST_CLAIMS: Final = 50
-MOST_KEYWORDS: Final = 20
 LONGEST_NAME: Final = 300
 LONGEST_DESCRIPTION: Final = 2_000
 LONGEST_KEYWORD: Final = 80
@@ -102,7 +101,6 @@ def read(answers: Sequence[Answer], text: str, types: Collection[str] = ()) -> F
         if isinstance(answer, AnswerWithClaims):
             for claim in answer.claims:
                 draft.add_claim(claim)
-        draft.add_keywords(answer.keywords)
     return Findings(draft.extraction(), dict(draft.rejected))
 
 
@@ -126,7 +124,6 @@ class _Draft:
     entities: dict[str, EntityDraft] = field(default_factory=dict)
     relations: dict[tuple[str, str, Span], RelationDraft] = field(default_factory=dict)
     claims: dict[tuple[str, str, Span], ClaimDraft] = field(default_factory=dict)
-    keywords: dict[str, None] = field(default_factory=dict)
     rejected: Counter[str] = field(default_factory=Counter)
     said: set[tuple[object, ...]] = field(default_factory=set)
 
@@ -189,10 +186,6 @@ class _Draft:
         self.claims[subject, said.description, span] = ClaimDraft(of, said)
         return None
 
-    def add_keywords(self, said: Sequence[str]) -> None:
-        room = MOST_KEYWORDS - len(self.keywords)
-        self.keywords |= dict.fromkeys(keywords_of(said)[: max(room, 0)])
-
     def extraction(self) -> Extraction:
         places = placed(self.entities, self.text)
         return Extraction(
@@ -207,7 +200,6 @@ class _Draft:
                 for description, span in entity.fragments
             ),
             tuple(_claim(places, ends, claim) for ends, claim in self.claims.items()),
-            tuple(self.keywords),
         )
 
     def _entity(self, key: str, name: str, type_name: str, span: Span) -> EntityDraft:

@@ -138,7 +138,6 @@ class Answer(_Said):
 
     entities: Annotated[list[SaidEntity], BeforeValidator(rows)]
     relationships: Annotated[list[SaidRelationship], BeforeValidator(rows)] = []
-    keywords: Texts = []
 
     @property
     def is_empty(self) -> bool:

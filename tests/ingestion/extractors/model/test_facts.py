@@ -51,13 +51,12 @@ HONEST = {
 }
 
 
-def said(*entities: Any, links: Any = (), claims: Any = (), keywords: Any = ()) -> Answer:
+def said(*entities: Any, links: Any = (), claims: Any = ()) -> Answer:
     return AnswerWithClaims.model_validate(
         {
             "entities": list(entities),
             "relationships": list(links),
             "claims": list(claims),
-            "keywords": list(keywords),
         }
     )
 
@@ -258,7 +257,7 @@ def test_links_beyond_measure_are_counted():
     assert found.rejected["too_many"] > 0
 
 
-# --- claims, keywords -----------------------------------------------------------------------------
+# --- claims ---------------------------------------------------------------------------------------
 def test_a_claim_has_its_status_period_and_quote():
     found = reading(ADA, BO, claims=[HONEST]).extraction
 
@@ -298,13 +297,6 @@ def test_claims_beyond_measure_are_counted():
     found = reading(ADA, BO, claims=claims)
 
     assert (len(found.extraction.claims), found.rejected) == (MOST_CLAIMS, {"too_many": 5})
-
-
-def test_keywords_are_few_and_said_once():
-    found = reading(ADA, keywords=["light", "light", "x" * 200, *map(str, range(50))])
-
-    assert found.extraction.keywords[:2] == ("light", "0")
-    assert len(found.extraction.keywords) == 20
 
 
 # --- several answers of one conversation ----------------------------------------------------------

@@ -41,7 +41,6 @@ def test_a_whole_answer_is_read_as_it_was_said():
                         "quote": "q",
                     }
                 ],
-                "keywords": ["light"],
                 "claims": [{"subject": "Ada Lind", "status": "TRUE", "period_start": "1974-05"}],
             }
         )
@@ -51,7 +50,6 @@ def test_a_whole_answer_is_read_as_it_was_said():
     assert (entity.name, entity.type, entity.description) == ("Ada Lind", "person", "A keeper.")
     assert (link.source, link.target, link.strength) == ("Ada Lind", "Skarrow", 9)
     assert (claim.status, claim.period_start, claim.period_end) == ("true", "1974-05", "")
-    assert answer.keywords == ["light"]
 
 
 def test_an_answer_without_entities_is_no_answer():
@@ -157,7 +155,7 @@ def test_characters_that_no_database_takes_are_gone():
 @given(ANYTHING)
 def test_whatever_stands_for_an_entity_is_read_or_refused(value):
     try:
-        answer = Answer.model_validate({"entities": [value], "keywords": value})
+        answer = Answer.model_validate({"entities": [value], "relationships": [value]})
     except ValidationError:
         return
 
@@ -175,7 +173,7 @@ def test_a_server_is_told_the_plain_names_and_kinds():
     entity = schema["$defs"]["SaidEntity"]["properties"]
     link = schema["$defs"]["SaidRelationship"]["properties"]
 
-    assert list(schema["properties"]) == ["entities", "relationships", "keywords", "claims"]
+    assert list(schema["properties"]) == ["entities", "relationships", "claims"]
     assert {name: part["type"] for name, part in entity.items()} == dict.fromkeys(
         ["name", "type", "description", "quote"], "string"
     )
