@@ -21,6 +21,7 @@ from ingestion.graph import api as graph
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
 from ingestion.topics import api as topics, watch_api
+from ingestion.tuning import api as tuning
 
 app_name = "ingestion_api"
 
@@ -164,4 +165,6 @@ urlpatterns = [
     path("history/<uuid:event_id>/", history.HistoryApi.as_view(), name="history_event"),
     path("history/<uuid:event_id>/undo/", history.HistoryUndoApi.as_view(), name="history_undo"),
     path("health/", health.HealthApi.as_view(), name="health"),
+    path("tuning/", tuning.TuningApi.as_view(), name="tuning"),
+    path("tuning/cancel/", tuning.TuningCancelApi.as_view(), name="tuning_cancel"),
 ]

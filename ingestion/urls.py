@@ -14,6 +14,7 @@ from ingestion.explorer import views as explorer
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
 from ingestion.topics import views as topics
+from ingestion.tuning import views as tuning
 
 app_name = "ingestion"
 
@@ -168,6 +169,7 @@ workspace: list[URLPattern | URLResolver] = [
     path("audit/entries.csv", audit.audit_export, name="audit_export"),
     path("health/", health.health_page, name="health"),
     path("health/check/", health.health_check, name="health_check"),
+    path("models/tune/cancel/", tuning.tuning_cancel, name="tuning_cancel"),
 ]
 
 urlpatterns = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.urls import path
 
 from workspaces.administration import api as administration_api
-from workspaces.language_models import api, spending_api
+from workspaces.language_models import api, spending_api, upkeep_api
 from workspaces.people import api as people_api, groups_api, invitation_api
 from workspaces.tokens import api as token_api
 
@@ -59,6 +59,16 @@ urlpatterns = [
         "<workspace:workspace_id>/models/providers/",
         api.ProvidersApi.as_view(),
         name="model_providers",
+    ),
+    path(
+        "<workspace:workspace_id>/models/cache/",
+        upkeep_api.ModelCacheApi.as_view(),
+        name="model_cache",
+    ),
+    path(
+        "<workspace:workspace_id>/embedding/",
+        upkeep_api.EmbeddingApi.as_view(),
+        name="embedding",
     ),
     path("<workspace:workspace_id>/reranker/", api.RerankerApi.as_view(), name="reranker"),
     path(

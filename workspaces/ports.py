@@ -264,6 +264,9 @@ def _options(row: ModelSettings | None) -> ModelOptions:
         domain=str(tuning.get("domain", "")),
         language=str(tuning.get("language", "")),
         examples=tuple(str(example) for example in tuning.get("examples", ())),
+        persona=str(tuning.get("persona", "")),
+        report_rating=str(tuning.get("report_rating", "")),
+        report_language=str(tuning.get("report_language", "")),
     )
 
 

@@ -61,6 +61,7 @@ MODEL_TESTS: Final = frozenset(
         "workspaces:embedding_change",
         "workspaces_api:models_test",
         "workspaces_api:reranker_test",
+        "PUT workspaces_api:embedding",
     }
 )
 KINDS: Final[Mapping[str, frozenset[str]]] = {

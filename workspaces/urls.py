@@ -81,6 +81,7 @@ urlpatterns = [
     path(f"{MODELS}budget/", language_model_views.budget_set, name="budget_set"),
     path(f"{MODELS}cache/", language_model_views.cache_clear, name="cache_clear"),
     path(f"{MODELS}tune/", language_model_views.tuning_start, name="tuning_start"),
+    path(f"{MODELS}tune/edit/", language_model_views.tuning_set, name="tuning_set"),
     path(f"{MODELS}tune/forget/", language_model_views.tuning_forget, name="tuning_forget"),
     path(f"{MODELS}reranker/", language_model_views.reranker_set, name="reranker_set"),
     path(f"{MODELS}reranker/test/", language_model_views.reranker_test, name="reranker_test"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 
-from ingestion.models import IngestionJob, JobKind, RunState
+from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from ingestion.pipeline import runner, transitions
 from ingestion.vectors import chunks
+from kb_project.errors import ConflictError
 from kb_project.ports import build_ports
 from workspaces import access
 from workspaces.models import EmbeddingIndex, IndexState, Workspace
@@ -73,3 +75,44 @@ def tuning_begin(*, workspace_id: uuid.UUID) -> IngestionJob:
             transitions.reopen(job)
         runner.wake(workspace_id, job.pk, runner.MAIN)
     return job
+
+
+@dataclass(frozen=True, slots=True)
+class TuningWork:
+    """The latest work of tuning; ``done`` of ``total`` steps, 0 of 0 before the first."""
+
+    state: RunState
+    done: int = 0
+    total: int = 0
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.state in (*UNFINISHED, RunState.PAUSED)
+
+
+def tuning_work(workspace_id: uuid.UUID) -> TuningWork | None:
+    """Return how far tuning is, None if it was never asked for. Call in the workspace's scope."""
+    jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.TUNE)
+    job = jobs.order_by("-created_at").first()
+    if job is None:
+        return None
+    run = StageRun.objects.in_workspace(workspace_id).filter(job=job).first()
+    return TuningWork(RunState(job.state), *((run.units_done, run.units_total) if run else ()))
+
+
+def tuning_cancel(*, workspace_id: uuid.UUID) -> None:
+    """Stop tuning: at once if it waits, else after its next answer. What was learned before stays.
+
+    Raises ConflictError if nothing is being learned.
+    """
+    with access.in_workspace(workspace_id):
+        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.TUNE)
+        unfinished = jobs.filter(state__in=[*UNFINISHED, RunState.PAUSED])
+        if not unfinished.update(cancel_requested=True):
+            raise ConflictError(
+                "Nothing is being learned from the documents.",
+                code="nothing_to_cancel",
+                kept="What was learned before is unchanged.",
+            )
+        for job in unfinished.filter(state__in=[RunState.PENDING, RunState.PAUSED]):
+            transitions.stop(job, RunState.CANCELLED, transitions.CANCELLED)

@@ -1,12 +1,14 @@
 """Tune: learn from a sample of a workspace's documents how to extract from them.
 
 In: at most fifteen chunks, those nearest to the centroid.  Out: what the documents are about, their
-language, the entity types in them, and worked extractions, saved in the workspace's model settings.
-Extraction prompts use these from then on.
+language, the entity types in them, worked extractions, who should write about them (a persona),
+what makes a topic matter, and the language of reports, saved in the workspace's model settings.
+Prompts of extraction, descriptions and reports use these from then on.
 Safe to repeat: what was learned before is replaced, and the model's replies are cached. Types
 chosen by a person are kept.
 Source: GraphRAG's auto-tuning: k = 15 nearest to the centroid of at most 300 sampled chunks;
-domain, language, entity types, two worked examples of 2,000 tokens together.
+domain, language, persona, entity types, two worked examples of 2,000 tokens together, and the
+description by which reports are rated.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from kb_project.ports import Ports
 from kb_project.prompt import Prompt, fenced, load
 from kb_project.text.sentences import sentence_spans
 from workspaces import access
-from workspaces.language_models import services as language_model_services
+from workspaces.language_models.tuning import LONGEST, tuning_save
 from workspaces.models import ModelSettings, Workspace
 
 STAGE: Final = "tune"
@@ -45,21 +47,24 @@ MOST_EXAMPLES: Final = 2
 MOST_EXAMPLE_TOKENS: Final = 2_000
 # Passages tried as examples: some turn out to have no facts.
 TRIED: Final = 4
-LONGEST_DOMAIN: Final = 600
-LONGEST_LANGUAGE: Final = 40
 _PASSAGE_TOKENS: Final = 400
 _EXAMPLE_PASSAGE_TOKENS: Final = 250
 _PROMPT_TOKENS: Final = 800
 # What a passage takes at least: a few words and its fence.
 _LEAST_TOKENS: Final = 32
 _FENCE_TOKENS: Final = 12
-_STEPS: Final = 3
+_STEPS: Final = 4
 _PROMPTS: Final = Path(__file__).parents[1] / "prompts"
 
 
 class SubjectReply(BaseModel):
     domain: Annotated[str, BeforeValidator(plain_text)]
     language: Annotated[str, BeforeValidator(plain_text)] = ""
+
+
+class WritingReply(BaseModel):
+    persona: Annotated[str, BeforeValidator(plain_text)] = ""
+    rating: Annotated[str, BeforeValidator(plain_text)] = ""
 
 
 class TypesReply(BaseModel):
@@ -78,6 +83,9 @@ class Learned:
     types: list[str]
     examples: list[str]
     sampled: int
+    persona: str = ""
+    report_rating: str = ""
+    report_language: str = ""
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
@@ -167,7 +175,7 @@ def learn(
     """Ask the model about the passages. Raises ReplyError, or StageError if it learned nothing."""
     shown = shown_passages(passages, chat.input_limit(Role.EXTRACT))
     subject = _ask(chat, _prompt("tune_subject", passages=shown), SubjectReply)
-    domain = subject.domain[:LONGEST_DOMAIN].strip()
+    domain = subject.domain[: LONGEST["domain"]].strip()
     progress(1, _STEPS)
     prompt = _prompt("tune_types", domain=fenced(domain, "domain"), passages=shown)
     types = useful_types(_ask(chat, prompt, TypesReply).types)
@@ -179,14 +187,26 @@ def learn(
             next_step="Try again with another model, or enter the entity types yourself.",
         )
     progress(2, _STEPS)
-    language = subject.language[:LONGEST_LANGUAGE].strip()
+    language = subject.language[: LONGEST["language"]].strip()
+    prompt = _prompt("tune_reports", domain=fenced(domain, "domain"), passages=shown)
+    writing = _ask(chat, prompt, WritingReply)
+    progress(3, _STEPS)
     # Examples must show the types a person chose, if there are any.
     wanted = options.entity_types or types
     plain = replace(
         options, gleanings=0, domain=domain, language=language, examples=(), entity_types=wanted
     )
     examples = worked_examples(passages, chat, plain)
-    return Learned(domain, language, list(types), list(examples), len(passages))
+    return Learned(
+        domain,
+        language,
+        list(types),
+        list(examples),
+        len(passages),
+        persona=writing.persona[: LONGEST["persona"]].strip(),
+        report_rating=writing.rating[: LONGEST["report_rating"]].strip(),
+        report_language=language,
+    )
 
 
 def shown_passages(passages: Sequence[ChunkText], limit: int) -> str:
@@ -264,7 +284,6 @@ def example(text: str, found: Extraction) -> str:
             }
             for link in found.relations
         ],
-        "keywords": list(found.keywords),
     }
     if found.claims:
         answer["claims"] = list(_claims(text, found))
@@ -309,7 +328,7 @@ def save(workspace_id: uuid.UUID, learned: Learned) -> None:
             settings.entity_types = []
             settings.save(update_fields=["entity_types"])
         workspace = Workspace.objects.get(pk=workspace_id)
-        language_model_services.tuning_save(workspace=workspace, tuning=asdict(learned))
+        tuning_save(workspace=workspace, tuning=asdict(learned))
 
 
 def save_problem(workspace_id: uuid.UUID, error: KBError) -> None:

@@ -13,6 +13,7 @@ from ingestion.documents.deletion_impact import losses_of
 from ingestion.documents.links import format_label, reader_url
 from ingestion.models import Document
 from ingestion.parsers.formats import FORMATS, families
+from ingestion.pipeline import workspace_jobs
 from kb_project.errors import PauseError
 from workspaces.language_models.queries import model_state
 from workspaces.models import Capability, Workspace
@@ -69,6 +70,12 @@ def passage_problems(context: Context, workspace: Workspace, document: Document)
         "unread": list(zip(unread, hrefs, strict=True)),
         "rejected": [outcomes.rejection_sentence(*counted) for counted in rejected.items()],
     }
+
+
+@register.simple_tag
+def tuning_work(workspace: Workspace) -> workspace_jobs.TuningWork | None:
+    """Return how far learning from the documents is."""
+    return workspace_jobs.tuning_work(workspace.pk)
 
 
 @register.inclusion_tag("ingestion/read_again.html")

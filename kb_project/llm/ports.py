@@ -148,7 +148,8 @@ class ModelOptions:
 
     With ``local_extraction``, passages are read without the model. Empty ``entity_types`` mean any
     type. ``domain``, ``language`` and ``examples`` (worked
-    extractions as text) were learned from a sample of the documents.
+    extractions as text) were learned from a sample of the documents, as were the expert who writes
+    (``persona``), what makes a topic matter (``report_rating``) and the language of reports.
     """
 
     gleanings: int = 1
@@ -160,6 +161,9 @@ class ModelOptions:
     domain: str = ""
     language: str = ""
     examples: tuple[str, ...] = ()
+    persona: str = ""
+    report_rating: str = ""
+    report_language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

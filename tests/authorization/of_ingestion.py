@@ -235,4 +235,10 @@ CURATION = [
     op("POST ingestion_api:history_undo", CURATE, at=OF_ENTITIES),
     op("GET ingestion_api:health", ADMINISTER),
     op("POST ingestion_api:health", ADMINISTER),
+    op("GET ingestion_api:tuning", READ),
+    op("POST ingestion_api:tuning", ADMINISTER, answers=409),
+    op("PUT ingestion_api:tuning", ADMINISTER, sends={"persona": "You are a keeper."}),
+    op("DELETE ingestion_api:tuning", ADMINISTER),
+    op("POST ingestion_api:tuning_cancel", ADMINISTER, answers=409),
+    op("POST ingestion:tuning_cancel", ADMINISTER),
 ]

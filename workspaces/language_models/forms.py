@@ -15,6 +15,7 @@ from workspaces.language_models.choice import ModelChoice, RerankChoice, checked
 from workspaces.language_models.providers import ListPrice, Provider, provider_at
 from workspaces.language_models.queries import ModelState, RerankerState
 from workspaces.language_models.services import PriceGiven
+from workspaces.language_models.tuning import LONGEST
 from workspaces.models import ModelPrice, RerankerKind
 from workspaces.usage.queries import Spending
 
@@ -359,6 +360,30 @@ class RerankForm(forms.Form):
             key=data["rerank_key"] or ("" if data["remove_rerank_key"] else None),
             model=data["rerank_model"],
         )
+
+
+class TuningForm(forms.Form):
+    """What was learned from the documents, to be edited."""
+
+    domain = _text_field("About", LONGEST["domain"], "What the documents are about.")
+    language = _text_field(
+        "Language", LONGEST["language"], "In which entities are named and described."
+    )
+    persona = _text_field(
+        "Persona", LONGEST["persona"], "The expert who writes descriptions and reports."
+    )
+    report_rating = _text_field(
+        "What matters", LONGEST["report_rating"], "By which reports rate their topics, 0 to 10."
+    )
+    report_language = _text_field(
+        "Language of reports",
+        LONGEST["report_language"],
+        "Of reports and summaries. Left empty, that of the documents.",
+    )
+
+
+def tuning_form(state: ModelState, data: Any = None) -> TuningForm:
+    return TuningForm(data, initial={name: state.tuning.get(name, "") for name in LONGEST})
 
 
 def rerank_form(state: RerankerState, data: Any = None) -> RerankForm:

@@ -49,7 +49,6 @@ from workspaces.models import (
 logger = logging.getLogger(__name__)
 
 RESUME: Final = "ingestion.tasks.resume_workspace"
-TUNE: Final = "ingestion.tasks.tune"
 QUEUE: Final = "main"
 MOST_PRICES: Final = 100
 
@@ -242,37 +241,6 @@ def entity_types_set(*, workspace: Workspace, types: Sequence[str]) -> ModelSett
         actor = audit.acting(workspace)
         _record(AuditAction.ENTITY_TYPES_CHANGED, workspace, actor, before, after)
     logger.info("entity types set workspace=%s types=%s", workspace.pk, len(names))
-    return row
-
-
-def tuning_save(*, workspace: Workspace, tuning: Mapping[str, Any]) -> ModelSettings:
-    """Save what was learned from the documents: domain, language, examples, and ``types`` if any.
-
-    Learned types apply only if no types were chosen.
-    """
-    with access.in_workspace(workspace.pk):
-        row = row_to_change(workspace)
-        row.tuning = dict(tuning)
-        if not row.entity_types:
-            row.entity_types = list(checked_entity_types(tuning.get("types", ())))
-        row.save()
-    logger.info("tuning saved workspace=%s", workspace.pk)
-    return row
-
-
-def tuning_start(*, workspace: Workspace) -> None:
-    """Have the model read a sample of the documents. Raises ConflictError without a chat model."""
-    config_needed(workspace)
-    transaction.on_commit(partial(async_task, TUNE, str(workspace.pk), cluster=QUEUE))
-    logger.info("tuning asked for workspace=%s", workspace.pk)
-
-
-def tuning_forget(*, workspace: Workspace) -> ModelSettings:
-    with access.in_workspace(workspace.pk):
-        row = row_to_change(workspace)
-        row.tuning = {}
-        row.save()
-    logger.info("tuning forgotten workspace=%s", workspace.pk)
     return row
 
 

@@ -19,6 +19,7 @@ from workspaces.language_models import (
     queries,
     services,
     testing,
+    tuning,
 )
 from workspaces.language_models.providers import PROVIDERS
 from workspaces.models import Capability, Workspace
@@ -170,7 +171,7 @@ def cache_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.ADMINISTER, "POST")
 def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
-        services.tuning_start(workspace=workspace)
+        tuning.tuning_start(workspace=workspace)
     except KBError as error:
         messages.error(request, error.sentence)
     else:
@@ -181,8 +182,18 @@ def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
+def tuning_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    form = forms.tuning_form(queries.model_state(workspace=workspace), request.POST)
+    if not form.is_valid():
+        return _model_page(request, workspace, tuning_form=form)
+    tuning.tuning_set(workspace=workspace, changes=form.cleaned_data)
+    messages.success(request, "Saved. Prompts use it from now on.")
+    return redirect("workspaces:model_settings", workspace.slug)
+
+
+@workspace_page(Capability.ADMINISTER, "POST")
 def tuning_forget(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    services.tuning_forget(workspace=workspace)
+    tuning.tuning_forget(workspace=workspace)
     messages.success(request, "What was learned from the documents was deleted.")
     return redirect("workspaces:model_settings", workspace.slug)
 
@@ -304,6 +315,7 @@ def _model_page(request: UserRequest, workspace: Workspace, **given: Any) -> Htt
             "providers": [(one.slug, one.name) for one in PROVIDERS],
             "suggestions": suggestions,
             "prices": forms.price_forms(prices, state.models, listed=suggestions.prices),
+            "tuning_form": forms.tuning_form(state),
             "budget": forms.budget_form(spending),
         }
     return render(request, "workspaces/model_settings.html", context | given)

@@ -27,7 +27,8 @@ class ModelSettings(TenantModel):
     role's requests to an endpoint of its own say besides, roles as in
     ``kb_project.llm.ports.Role``. ``support`` is what the endpoint was found to support:
     ``{"schema", "json", "stream", …}``. ``tuning`` was learned from the documents: ``{"domain",
-    "language", "examples"}``. ``allows_general`` lets answers add general knowledge, marked as
+    "language", "examples", "types", "persona", "report_rating", "report_language"}``.
+    ``allows_general`` lets answers add general knowledge, marked as
     such; ``wants_judge`` has a model compare each sentence of an answer with what it cites;
     with ``local_extraction`` passages are read without the model, as on the local tier.
     ``may_use_installation`` is the operator's permission to use the installation's model.

@@ -28,8 +28,14 @@ from ingestion.stages.describe.quoting import (
     quoted_mentions,
 )
 from ingestion.stages.describe.recompute import recompute_rows
-from ingestion.stages.describe.writing import Description, Note, SourceSpan, Subject, from_notes
-from kb_project.llm.ports import ChatModel
+from ingestion.stages.describe.writing import (
+    Describer,
+    Description,
+    Note,
+    SourceSpan,
+    Subject,
+    from_notes,
+)
 from kb_project.ports import Ports
 from kb_project.sql import Row, bulk_plans, run_sql
 from kb_project.text.regions import from_json
@@ -53,7 +59,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         evidence = _spans_by_id(run_sql(sql.BEST_EVIDENCE, scope))
         entity_notes = _notes(run_sql(sql.ENTITY_NOTES, scope)) if ports.reader else {}
         link_notes = _notes(run_sql(sql.RELATIONSHIP_NOTES, scope)) if ports.reader else {}
-    writer = _Writer(job.workspace_id, ports.reader, progress)
+    writer = _Writer(job.workspace_id, ports, progress)
     writer.write(mentions, entity_notes, quoted_mentions, sql.DESCRIBE_ENTITIES)
     writer.write(evidence, link_notes, quoted_evidence, sql.DESCRIBE_RELATIONSHIPS)
     return StageOutcome(written=len(mentions) + len(evidence))
@@ -78,9 +84,10 @@ def _notes(rows: Iterable[Row]) -> dict[uuid.UUID, Subject]:
 class _Writer:
     """Describes what changed, in batches that are each committed."""
 
-    def __init__(self, workspace_id: uuid.UUID, chat: ChatModel | None, progress: Progress) -> None:
+    def __init__(self, workspace_id: uuid.UUID, ports: Ports, progress: Progress) -> None:
         self._workspace_id = workspace_id
-        self._chat = chat
+        self._chat = ports.reader
+        self._options = ports.options
         self._progress = progress
         self._answers = 0
 
@@ -117,7 +124,7 @@ class _Writer:
             if not self._answers % EVERY:
                 self._progress(done, total)
 
-        return from_notes(subjects, self._chat, answered)
+        return from_notes(subjects, Describer(self._chat, answered, self._options))
 
     def _save(self, statement: LiteralString, written: Mapping[uuid.UUID, Description]) -> None:
         descriptions = list(written.values())

@@ -11,14 +11,14 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel, Field
 
 from kb_project.errors import ReplyError
-from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced, load
 from kb_project.text.terms import terms
@@ -139,9 +139,35 @@ class _Work:
     conflicts: list[Contradiction]
 
 
-def from_notes(
-    subjects: Sequence[Subject], chat: ChatModel, on_answer: OnAnswer
-) -> dict[uuid.UUID, Description]:
+@dataclass(frozen=True, slots=True)
+class Describer:
+    """Whom to ask, how descriptions are to be written, and what hears of every answer."""
+
+    chat: ChatModel
+    on_answer: OnAnswer
+    options: ModelOptions = field(default_factory=ModelOptions)
+
+    @property
+    def limit(self) -> int:
+        """Tokens of statements in one call."""
+        room = self.chat.input_limit(Role.SUMMARISE) - PROMPT_TOKENS
+        return max(min(WINDOW, room), SMALLEST_WINDOW)
+
+    def request(self, subject: Subject, run: Sequence[Part]) -> ChatRequest[Summary]:
+        statements = "\n".join(f"{number}. {part.text}" for number, part in enumerate(run, 1))
+        learned = (("persona", self.options.persona), ("language", self.options.report_language))
+        prompt = load(PROMPT).fill(
+            focus="\n".join(fenced(text, name) for name, text in learned if text),
+            name=fenced(subject.name, "subject"),
+            statements=fenced(statements, "statements"),
+            words=WORDS,
+        )
+        return ChatRequest(
+            Role.SUMMARISE, prompt, About("describe"), schema=Summary, max_output=MOST_OUTPUT
+        )
+
+
+def from_notes(subjects: Sequence[Subject], describer: Describer) -> dict[uuid.UUID, Description]:
     """Write a description for each subject that has notes. Call outside transactions.
 
     If a call gets no usable answer, the notes are joined instead. Raises PauseError.
@@ -153,11 +179,10 @@ def from_notes(
         for one in noted
         if needs_summary(one.notes)
     ]
-    limit = max(min(WINDOW, chat.input_limit(Role.SUMMARISE) - PROMPT_TOKENS), SMALLEST_WINDOW)
     while work:
-        work = _fold(work, limit, chat, on_answer)
+        work = _fold(work, describer)
         done = [one for one in work if len(one.parts) == 1]
-        written |= {one.subject.id: _finished(one, chat) for one in done}
+        written |= {one.subject.id: _finished(one, describer.chat) for one in done}
         work = [one for one in work if len(one.parts) > 1]
     return written
 
@@ -213,8 +238,9 @@ def windows(parts: Sequence[Part], limit: int) -> list[list[Part]]:
     return runs
 
 
-def _fold(work: Sequence[_Work], limit: int, chat: ChatModel, on_answer: OnAnswer) -> list[_Work]:
+def _fold(work: Sequence[_Work], describer: Describer) -> list[_Work]:
     """One round: each window becomes one part. Drops subjects without a usable answer."""
+    limit = describer.limit
     cut = [windows(one.parts, limit) for one in work]
     places = [
         (owner, place)
@@ -222,13 +248,15 @@ def _fold(work: Sequence[_Work], limit: int, chat: ChatModel, on_answer: OnAnswe
         for place, run in enumerate(runs)
         if len(run) > 1
     ]
-    requests = [_request(work[owner].subject, cut[owner][place]) for owner, place in places]
+    requests = [
+        describer.request(work[owner].subject, cut[owner][place]) for owner, place in places
+    ]
     answers: dict[int, dict[int, Summary]] = defaultdict(dict)
-    for index, reply in chat.ask_many(requests):
+    for index, reply in describer.chat.ask_many(requests):
         owner, place = places[index]
         if not isinstance(reply, ReplyError) and reply.value and one_line(reply.value.description):
             answers[owner][place] = reply.value
-        on_answer()
+        describer.on_answer()
     folded = [_folded(work[owner], cut[owner], answers[owner]) for owner in range(len(work))]
     return [one for one in folded if one is not None]
 
@@ -248,18 +276,6 @@ def _folded(
         parts.append(Part(text, tuple(note for part in run for note in part.notes)))
         conflicts += contradictions(answer.conflicts, run)
     return _Work(one.subject, parts, conflicts[:MOST_CONFLICTS])
-
-
-def _request(subject: Subject, run: Sequence[Part]) -> ChatRequest[Summary]:
-    statements = "\n".join(f"{number}. {part.text}" for number, part in enumerate(run, 1))
-    prompt = load(PROMPT).fill(
-        name=fenced(subject.name, "subject"),
-        statements=fenced(statements, "statements"),
-        words=WORDS,
-    )
-    return ChatRequest(
-        Role.SUMMARISE, prompt, About("describe"), schema=Summary, max_output=MOST_OUTPUT
-    )
 
 
 def contradictions(found: Sequence[Conflict], run: Sequence[Part]) -> list[Contradiction]:

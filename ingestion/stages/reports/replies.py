@@ -153,8 +153,13 @@ def _schema() -> str:
 
 def _focus(options: ModelOptions) -> str:
     """What was learned from a sample of the documents; it is data, not instruction."""
-    learned = [("domain", options.domain), ("language", options.language)]
-    return "\n".join(prompt.fenced(text_of(value)[:200], name) for name, value in learned if value)
+    learned = [
+        ("domain", options.domain),
+        ("persona", options.persona),
+        ("rating", options.report_rating),
+        ("language", options.report_language or options.language),
+    ]
+    return "\n".join(prompt.fenced(text_of(value)[:600], name) for name, value in learned if value)
 
 
 def parse(reply: ReportReply, context: Context) -> ParsedReport:

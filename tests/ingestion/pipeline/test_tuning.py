@@ -11,8 +11,8 @@ from django_q.models import OrmQ
 from ingestion import tasks
 from ingestion.models import IngestionJob, JobKind, RunState
 from ingestion.pipeline import runner
-from ingestion.pipeline.workspace_jobs import tuning_begin
-from kb_project.errors import BudgetError, ReplyError
+from ingestion.pipeline.workspace_jobs import tuning_begin, tuning_cancel
+from kb_project.errors import BudgetError, ConflictError, ReplyError
 from kb_project.llm.ports import ChatRequest
 from kb_project.ports import build_ports
 from tests import rows
@@ -44,6 +44,8 @@ def jobs(workspace: Workspace) -> list[IngestionJob]:
 def script(request: ChatRequest[Any]) -> Any:
     if request.prompt.name == "tune_subject":
         return {"domain": "Lighthouses.", "language": "English"}
+    if request.prompt.name == "tune_reports":
+        return {"persona": "You are a keeper.", "rating": "Wrecks matter."}
     return {"types": ["person"]} if request.prompt.name == "tune_types" else named("Ada Lind")
 
 
@@ -118,3 +120,31 @@ def test_the_page_says_why_nothing_was_learned(workspace: Workspace):
     address = reverse("workspaces:model_settings", args=[cast.workspace.slug])
     page = client_of(cast.alice).get(address).content.decode()
     assert "It was cut off." in page
+
+
+def test_work_that_waits_is_stopped_at_once_and_a_new_one_may_begin(workspace: Workspace):
+    job = begin(workspace)
+
+    tuning_cancel(workspace_id=workspace.pk)
+
+    assert fresh(job).state == RunState.CANCELLED
+    assert begin(workspace).pk != job.pk
+
+
+def test_work_that_runs_stops_after_its_next_answer(workspace: Workspace):
+    job = begin(workspace)
+
+    def stopped(request: ChatRequest[Any]) -> Any:
+        tuning_cancel(workspace_id=workspace.pk)
+        return script(request)
+
+    work(job, stopped)
+
+    assert fresh(job).state == RunState.CANCELLED
+    with access.in_workspace(workspace.pk):
+        assert not ModelSettings.objects.in_workspace(workspace).exists()
+
+
+def test_nothing_is_stopped_where_nothing_is_learned(workspace: Workspace):
+    with pytest.raises(ConflictError, match="Nothing is being learned"):
+        tuning_cancel(workspace_id=workspace.pk)

@@ -26,6 +26,7 @@ from workspaces.models import ModelSettings, Workspace
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
 
 SUBJECT = {"domain": "Logs of a lighthouse.", "language": "English"}
+WRITING = {"persona": "You are a keeper of lights.", "rating": "Topics about wrecks matter."}
 TYPES = {"types": ["Person", "ship", "Ship", "other"]}
 LINK = {
     "source": "Ada Lind",
@@ -57,6 +58,8 @@ def script(request: ChatRequest[Any]) -> Any:
         return SUBJECT
     if name == "tune_types":
         return TYPES
+    if name == "tune_reports":
+        return WRITING
     found = [one for one in ("Ada Lind", "Bo Strand") if one in passage_of(request)]
     return named(*found, relationships=[LINK] if found else [])
 
@@ -99,6 +102,9 @@ def test_domain_language_types_and_examples_are_learned(workspace: Workspace):
     assert learned.tuning["language"] == "English"
     assert learned.tuning["types"] == ["person", "ship"] == learned.entity_types
     assert learned.tuning["sampled"] == 3
+    assert learned.tuning["persona"] == WRITING["persona"]
+    assert learned.tuning["report_rating"] == WRITING["rating"]
+    assert learned.tuning["report_language"] == "English"
     assert len(learned.tuning["examples"]) == 2
     assert outcome.written == 4
 
@@ -180,7 +186,7 @@ def test_few_calls_are_made_whatever_the_size(workspace: Workspace):
 
     run(workspace, chat)
 
-    assert len(chat.asked) == 2 + tune.TRIED
+    assert len(chat.asked) == 3 + tune.TRIED
 
 
 # --- whose types ----------------------------------------------------------------------------------
@@ -283,7 +289,7 @@ def test_progress_is_told(workspace: Workspace):
         progress=Progress(lambda done, total: told.append((done, total))),
     )
 
-    assert told == [(1, 3), (2, 3)]
+    assert told == [(1, 4), (2, 4), (3, 4)]
 
 
 # --- the sample -----------------------------------------------------------------------------------

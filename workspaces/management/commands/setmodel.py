@@ -21,6 +21,7 @@ from kb_project.errors import InputError
 from kb_project.llm.ports import Role
 from workspaces import access
 from workspaces.language_models import (
+    embedding,
     queries,
     services,
     testing,
@@ -34,6 +35,7 @@ from workspaces.language_models.choice import (
 from workspaces.language_models.providers import BY_SLUG, PROVIDERS
 from workspaces.models import RerankerKind, Workspace
 from workspaces.people import queries as people_queries
+from workspaces.ports import LOCAL
 from workspaces.usage import queries as usage_queries
 
 LONGEST_KEY_FILE: Final = 10_000
@@ -91,6 +93,19 @@ class Command(DataCommand):
         parser.add_argument("--rerank-endpoint", metavar="URL", help="A server with /rerank.")
         parser.add_argument("--rerank-model", metavar="MODEL", help="The reranker's model name.")
         parser.add_argument("--rerank-key-file", type=Path, help="A file with the reranker's key.")
+        parser.add_argument(
+            "--embedding",
+            metavar="MODEL",
+            help="Build an index with an embedding model of the endpoint, or with 'local'.",
+        )
+        parser.add_argument(
+            "--keep-embedding", action="store_true", help="Abandon the index being built."
+        )
+        parser.add_argument(
+            "--forget-replies",
+            metavar="ROLE",
+            help="Forget the kept replies to a role, or 'all': they are then paid for again.",
+        )
         parser.add_argument("--budget", metavar="AMOUNT", help="Spending limit, or 'none'.")
         parser.add_argument(
             "--price",
@@ -138,6 +153,10 @@ class Command(DataCommand):
         if options["budget"] is not None:
             cap = None if options["budget"] == "none" else options["budget"]
             services.budget_set(workspace=workspace, cap=cap)
+        if options["forget_replies"]:
+            role = "" if options["forget_replies"] == "all" else options["forget_replies"]
+            services.cache_clear(workspace=workspace, role=role)
+        _set_embedding(workspace, options)
         return lines + _tested(workspace, chat=not lines) if options["test"] else []
 
 
@@ -171,6 +190,14 @@ def _not_answered(tested: testing.ModelTest) -> InputError:
         kept="Nothing was changed.",
         next_step=" ".join([*failed, "--anyway saves the settings all the same."]),
     )
+
+
+def _set_embedding(workspace: Workspace, options: dict[str, Any]) -> None:
+    if options["keep_embedding"]:
+        embedding.embedding_give_up(workspace=workspace)
+    if model := options["embedding"]:
+        provider = LOCAL if model == LOCAL else embedding.ENDPOINT
+        embedding.embedding_change(workspace=workspace, provider=provider, model=model)
 
 
 def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
@@ -289,6 +316,7 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
         state = queries.model_state(workspace=workspace)
         spending = usage_queries.spending_of(workspace=workspace)
         reranker = queries.reranker_state(workspace=workspace)
+        embeds = queries.embedding_state(workspace=workspace)
     return {
         "workspace": workspace.slug,
         "tier": state.tier,
@@ -298,6 +326,8 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
         "roles": {row.role.value: row.model for row in state.roles},
         "has_key": state.has_key,
         "reranker": reranker.model,
+        "embedding": embeds.model,
+        "next_embedding": (embeds.building.model or LOCAL) if embeds.building else None,
         "budget": None if spending.cap is None else float(spending.cap),
         "spent": float(spending.spent),
     }
@@ -315,6 +345,11 @@ def _as_text(answer: dict[str, Any]) -> str:
         f"{answer['spent']:.4f} spent, {budget}.",
         *(["It reads passages without it."] if is_read_locally(answer) else []),
         *([f"Passages are reranked by {answer['reranker']}."] if answer["reranker"] else []),
+        *(
+            [f"An index with {answer['next_embedding']} is being built by the workers."]
+            if answer["next_embedding"]
+            else []
+        ),
         *(_line(line) for line in answer["test"]),
     ]
     return "\n".join(lines)

@@ -18,7 +18,7 @@ from ingestion.stage import StageOutcome
 from ingestion.stages.reports import context
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.fake import FakeChat
-from kb_project.llm.ports import ChatRequest
+from kb_project.llm.ports import ChatRequest, ModelOptions
 from tests.ingestion.stages.reports.carol import (
     TEXT,
     Carol,
@@ -261,3 +261,22 @@ def test_the_window_of_the_model_bounds_the_prompt(carol: Carol):
     assert problem_of(report)["code"] == "context_too_long"
     assert report.written_by == "extractive"
     assert report.summary
+
+
+def test_a_report_is_written_as_was_learned_from_the_documents(carol: Carol):
+    make_community(carol.workspace, carol.everybody)
+    chat = FakeChat(told)
+    options = ModelOptions(
+        language="English",
+        persona="You are a clerk.",
+        report_rating="Topics about debts matter.",
+        report_language="French",
+    )
+
+    run(carol.workspace, chat, options=options)
+
+    [prompt] = prompts(chat)
+    assert "<persona>\nYou are a clerk.\n</persona>" in prompt
+    assert "<rating>\nTopics about debts matter.\n</rating>" in prompt
+    assert "<language>\nFrench\n</language>" in prompt
+    assert "English" not in prompt
