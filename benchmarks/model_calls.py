@@ -1,12 +1,13 @@
 """Count the calls and tokens a document costs on the model tier, from the ledger.
 
-    python benchmarks/model_calls.py FILE [FILE …]
+    python benchmarks/model_calls.py FILE [FILE …] [--price 0.15/0.60/0.075] [--seconds 0.2]
 
 Ingests the files (or the first documents of a data set's folder) into a temporary workspace, with a
-stub for the chat model. Prints the calls of each stage beside their upper limit, then deletes the
-documents and ingests them again, which should make no calls. The stub always finds something at
-first and nothing in a gleaning, so call counts match a real model that does the same; completion
-tokens are the stub's.
+scripted server for the chat model, which counts tokens and caches beginnings of prompts as OpenAI's
+does. Prints the calls of each stage beside their upper limit, with tokens, those from the server's
+cache, and the cost, then deletes the documents and ingests them again, which should make no calls.
+The server always finds something at first and nothing in a gleaning, so call counts match a real
+model that does the same; completion tokens are the script's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -25,23 +26,76 @@ import model_overhead as overhead  # sets Django up, with the embedder that hash
 
 from ingestion.documents import services
 from ingestion.models import Chunk, CommunityReport, Document, Entity, SummaryNode
+from kb_project.llm.call import Exchange
+from kb_project.llm.chat import Chat
+from kb_project.llm.config import ChatConfig
+from kb_project.llm.openai_client import OpenAiProvider
+from kb_project.llm.slots import LocalSlots
+from kb_project.ports import Ports
 from retrieval.evaluation import dataset
+from tests.prompt_cache import PromptCache
+from tests.provider import Provider, Seen, text_of
 from workspaces import access
 from workspaces.administration.deletion import workspace_purge
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelCall, Workspace
 from workspaces.people import services as people_services
+from workspaces.usage.ledger import TableCallStore
+from workspaces.usage.prices import price_in
 
 MOST: Final = 100
+MODEL: Final = "small-1"
+ABREAST: Final = 8
+
+
+class ServedPorts(overhead.StubPorts):
+    """The models behind HTTP, as a workspace has them."""
+
+    def __init__(self, server: Provider) -> None:
+        super().__init__(overhead.Clock())
+        self._server = server
+
+    def _build(self, workspace_id: Any) -> Ports:
+        config = ChatConfig(self._server.url, MODEL, concurrency=ABREAST)
+        chat = Chat(
+            config,
+            TableCallStore(workspace_id, endpoint=config.endpoint),
+            Exchange(OpenAiProvider(config.endpoint, "", is_operators=True)),
+            LocalSlots(config.concurrency),
+        )
+        return replace(super()._build(workspace_id), chat=chat)
+
+
+def answer(seen: Seen) -> str | dict[str, Any]:
+    """Answer as the stub of ``model_overhead`` does."""
+    form = (seen.schema or {}).get("properties", {})
+    messages = seen.body["messages"]
+    if "entities" in form:
+        is_gleaning = len(messages) > 2
+        nothing: dict[str, Any] = {"entities": [], "relationships": [], "keywords": []}
+        return nothing if is_gleaning else overhead.extraction(text_of(messages[1]))
+    if "findings" in form:
+        return overhead.report(seen.text)
+    if "conflicts" in form:
+        return {"description": "What the statements say together.", "conflicts": []}
+    if form:
+        return {"verdict": "unsure", "number": 0, "reason": "It is not said."}
+    return "A short text about what the records say."
 
 
 @dataclass(frozen=True)
 class Run:
-    """One ingest, by stage: calls made, calls answered from the cache, tokens of the calls made."""
+    """One ingest, by stage: calls made, calls answered from the cache, tokens of the calls made,
+    those of them that the server had in its cache, and the cost.
+    """
 
     made: Counter[str]
     cached: Counter[str]
     prompt_tokens: Counter[str]
+    known_tokens: Counter[str]
     completion_tokens: Counter[str]
+    cost: Counter[str]
 
 
 def ingest(workspace: Workspace, files: list[Path]) -> Run:
@@ -68,17 +122,21 @@ def contents(files: list[Path]) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def tally(calls: list[ModelCall]) -> Run:
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    counts: defaultdict[str, Counter[Any]] = defaultdict(Counter)
     for call in calls:
         counts[call.state][call.stage] += 1
         if call.state == ModelCall.State.DONE:
             counts["prompt"][call.stage] += call.prompt_tokens
+            counts["known"][call.stage] += call.cached_tokens
+            counts["cost"][call.stage] += float(call.cost)
             counts["completion"][call.stage] += call.completion_tokens
     return Run(
         counts[ModelCall.State.DONE],
         counts[ModelCall.State.CACHED],
         counts["prompt"],
+        counts["known"],
         counts["completion"],
+        counts["cost"],
     )
 
 
@@ -101,38 +159,59 @@ def promised(workspace: Workspace, gleanings: int) -> dict[str, int]:
 
 
 def lines(first: Run, second: Run, most: dict[str, int]) -> Iterator[str]:
-    yield f"{'stage':<12}{'calls':>8}{'at most':>9}{'prompt':>12}{'completion':>12}{'again':>8}"
-    for stage in sorted(set(most) | set(first.made)):
-        yield (
-            f"{stage:<12}{first.made[stage]:>8}{most.get(stage, 0):>9}"
-            f"{first.prompt_tokens[stage]:>12}{first.completion_tokens[stage]:>12}"
-            f"{second.made[stage]:>8}"
+    titles = ("calls", "at most", "prompt", "in cache", "completion", "cost", "again")
+    yield f"{'stage':<18}" + "".join(f"{title:>12}" for title in titles)
+    stages = sorted(set(most) | set(first.made))
+    groups = [(stage, [stage]) for stage in stages]
+    groups += [
+        ("without situating", [stage for stage in stages if stage != "situate"]),
+        ("all", stages),
+    ]
+    for name, group in groups:
+        counters = (first.made, Counter(most), first.prompt_tokens, first.known_tokens)
+        counts = [sum(counter[stage] for stage in group) for counter in counters]
+        counts.append(sum(first.completion_tokens[stage] for stage in group))
+        cost, again = (
+            sum(counter[stage] for stage in group) for counter in (first.cost, second.made)
         )
-    yield (
-        f"{'all':<12}{first.made.total():>8}{sum(most.values()):>9}"
-        f"{first.prompt_tokens.total():>12}{first.completion_tokens.total():>12}"
-        f"{second.made.total():>8}"
-    )
+        yield (
+            f"{name:<18}"
+            + "".join(f"{count:>12,}" for count in counts)
+            + f"{cost:>12.4f}{again:>12}"
+        )
     yield f"a second run: {second.made.total()} calls, {second.cached.total()} from the cache"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="What documents cost in calls and tokens.")
     parser.add_argument("files", type=Path, nargs="+")
-    files = parser.parse_args().files
+    parser.add_argument("--price", default="0.15/0.60/0.075", help="per million: in, out, cached")
+    parser.add_argument("--seconds", type=float, default=0.2, help="the server takes for a call")
+    options = parser.parse_args()
     overhead.measure(overhead.Clock())
     workspace = people_services.workspace_create(
         name="Evaluation of calls", owner=None, slug=f"evaluation-{secrets.token_hex(6)}"
     )
+    set_price(workspace, options.price)
     try:
-        first = ingest(workspace, files)
-        most = promised(workspace, gleanings=1)
-        forget(workspace)
-        second = ingest(workspace, files)
+        with Provider() as server:
+            server.script.caches, server.script.seconds = PromptCache(), options.seconds
+            server.script.on("", answer)
+            overhead.runner.ports_for = ServedPorts(server)
+            first = ingest(workspace, options.files)
+            most = promised(workspace, gleanings=1)
+            forget(workspace)
+            second = ingest(workspace, options.files)
     finally:
         workspace_purge(workspace.pk)
     print("\n".join(lines(first, second, most)))
-    save(files, first, second, most)
+    save(options.files, first, second, most)
+
+
+def set_price(workspace: Workspace, entry: str) -> None:
+    model, price = price_in(f"{MODEL}={entry}")
+    given = PriceGiven(model, price.prompt, price.completion, price.cached_prompt)
+    language_model_services.prices_set(workspace=workspace, prices=[given])
 
 
 def save(files: list[Path], first: Run, second: Run, most: dict[str, int]) -> None:
@@ -141,7 +220,9 @@ def save(files: list[Path], first: Run, second: Run, most: dict[str, int]) -> No
         "calls": first.made,
         "at_most": most,
         "prompt_tokens": first.prompt_tokens,
+        "cached_tokens": first.known_tokens,
         "completion_tokens": first.completion_tokens,
+        "cost": first.cost,
         "calls_again": second.made.total(),
         "cached_again": second.cached.total(),
     }

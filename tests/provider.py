@@ -25,6 +25,8 @@ from types import TracebackType
 from typing import Any, Final
 
 from kb_project.llm import http
+from kb_project.llm.tokens import count_tokens
+from tests.prompt_cache import PromptCache
 from tests.provider_answers import ANSWERS, answer_for, embedded, reranked, reranked_by_tei
 
 MODEL: Final = "test-model"
@@ -70,7 +72,7 @@ class Seen:
 
     @property
     def text(self) -> str:
-        return "\n".join(str(said["content"]) for said in self.body.get("messages", []))
+        return "\n".join(map(text_of, self.body.get("messages", [])))
 
     @property
     def schema(self) -> dict[str, Any] | None:
@@ -98,7 +100,9 @@ class Script:
     ``replies``, each a status and a body. ``reranking`` is said in place of scores by shared words.
     ``thinks`` are the tokens that the model reasons first, ``window`` those it reads without
     a word about the rest. ``is_tei`` reranks as text-embeddings-inference does; ``is_down`` hangs
-    up on whatever comes.
+    up on whatever comes. ``usage`` is said in place of what is counted. ``caches`` has the
+    beginnings of prompts read so far, if the server keeps any as OpenAI's does: it then counts real
+    tokens. A call takes ``seconds``.
     """
 
     key: str = ""
@@ -112,6 +116,9 @@ class Script:
     window: int = 0
     is_tei: bool = False
     is_down: bool = False
+    usage: dict[str, Any] = field(default_factory=dict)
+    caches: PromptCache | None = None
+    seconds: float = 0.0
     hang_seconds: float = 30.0
     _answers: list[tuple[re.Pattern[str], Answer]] = field(default_factory=list)
     _faults: dict[str, deque[str]] = field(default_factory=dict)
@@ -316,7 +323,13 @@ class _Handler(BaseHTTPRequestHandler):
                 "prompt_tokens": min(len(seen.text) // 4, script.window or len(seen.text)),
                 "completion_tokens": thoughts + len(text) // 4,
                 "completion_tokens_details": {"reasoning_tokens": thoughts},
-            }
+            } | script.usage
+        if usage and script.caches:
+            usage |= script.caches.read(seen.text)
+            usage["completion_tokens"] = count_tokens(text)
+        time.sleep(script.seconds)
+        if script.caches:
+            script.caches.keep(seen.text)
         if seen.body.get("stream"):
             self._stream(seen, text, finish, usage)
             return
@@ -392,6 +405,13 @@ def said(seen: Seen, script: Script) -> tuple[str, str]:
         "nested": lambda: ('{"a":' * 5_000 + "1" + "}" * 5_000, "stop"),
     }
     return spoiled.get(seen.fault, lambda: (text, "stop"))()
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content)
 
 
 def cut_up(text: str, size: int) -> list[str]:

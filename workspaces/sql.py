@@ -217,6 +217,7 @@ SELECT CASE %(by)s WHEN 'stage' THEN stage WHEN 'role' THEN role WHEN 'model' TH
                    ELSE '' END AS name,
        count(*), count(*) FILTER (WHERE state = 'cached'), count(*) FILTER (WHERE state = 'failed'),
        coalesce(sum(prompt_tokens) FILTER (WHERE state <> 'cached'), 0)::bigint,
+       coalesce(sum(cached_tokens) FILTER (WHERE state <> 'cached'), 0)::bigint,
        coalesce(sum(completion_tokens) FILTER (WHERE state <> 'cached'), 0)::bigint,
        coalesce(sum(cost), 0), coalesce(sum(seconds), 0)
   FROM workspaces_modelcall
@@ -225,7 +226,7 @@ SELECT CASE %(by)s WHEN 'stage' THEN stage WHEN 'role' THEN role WHEN 'model' TH
    AND (%(by)s <> 'document' OR document_id IS NOT NULL)
  GROUP BY 1
  ORDER BY CASE WHEN %(by)s = 'day' THEN
-            max(to_char(created_at AT TIME ZONE %(zone)s, 'YYYY-MM-DD')) END DESC, 7 DESC, 2 DESC, 1
+            max(to_char(created_at AT TIME ZONE %(zone)s, 'YYYY-MM-DD')) END DESC, 8 DESC, 2 DESC, 1
  LIMIT %(most)s
 """
 # A document may be gone while its calls remain.

@@ -3,19 +3,21 @@
 As in Contextual Retrieval (Anthropic, 2024), the document comes first and is the same for all of
 its passages, the passage comes last: a provider reads the document once and takes it from its
 prefix cache for the others. A document of more than ``WHOLE`` tokens is shown as an outline (title,
-headings and opening, the same for all passages) and the stretch around the passage; stretches are
-aligned to a grid, so that neighbours share one. ``benchmarks/situating.py`` has the figures behind
-the sizes.
+headings, names in full, and opening: the same for all passages) and the stretch around the passage;
+stretches are aligned to a grid, so that neighbours share one. ``benchmarks/situating.py`` has the
+figures behind the sizes.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from ingestion.extractors.situating import Heading, heading_path, one_line
@@ -28,6 +30,9 @@ OUTLINE: Final = 1_200
 """Tokens of a longer one's outline: with the prompt's system part enough for a prefix cache."""
 HEADINGS: Final = 400
 """Most tokens of an outline that are headings."""
+NAMES: Final = 500
+"""Most tokens of an outline that are names: a passage says *Scrooge* or *the Union* for those that
+the document gives in full elsewhere."""
 NEAR: Final = 2_400
 """Tokens of the stretch around a passage."""
 LONGEST_PASSAGE: Final = 2_000
@@ -41,6 +46,7 @@ SAFE_SHARE: Final = 0.85
 OUTLINE_SHARE: Final = 0.3
 """Most of a small window's room that the outline takes."""
 GAP: Final = "\n\n[…]\n\n"
+_FULL_NAME: Final = regex.compile(r"\b\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)+\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +102,12 @@ def excerpts(
     sizes = _sizes(len(starts), _longest(starts, spans), limit)
     if sizes is None:
         return [Excerpt(text)] * len(spans)
-    listed = _listed(headings, most=min(HEADINGS, sizes.outline // 2))
-    opening = text[: _offset(starts, text, sizes.outline - count_tokens(listed))]
-    name = "" if title in opening else title
-    common = GAP.join(part for part in (name, listed, opening) if part)
+    listed = _listed(headings, most=min(HEADINGS, sizes.outline // 3))
+    names = full_names(text, most=min(NAMES, sizes.outline // 2))
+    rest = sizes.outline - count_tokens(listed) - count_tokens(names)
+    opening = text[: _offset(starts, text, rest)]
+    shown_title = "" if title in opening else title
+    common = GAP.join(part for part in (shown_title, listed, names, opening) if part)
     return [
         Excerpt(common, _near(text, len(opening), window, headings))
         for window in (window_around(text, starts, span, size=sizes.near) for span in spans)
@@ -116,6 +124,18 @@ def window_around(
     last_place = max(0, -(-(len(starts) - size) // step))
     begin = min(place, last_place) * step
     return Window(_offset(starts, text, begin), _offset(starts, text, begin + size))
+
+
+def full_names(text: str, *, most: int) -> str:
+    """The names of several words, the most frequent first, as far as ``most`` tokens go.
+
+    >>> full_names("Bob Cratchit met Ebenezer Scrooge. Bob Cratchit bowed.", most=20)
+    'Bob Cratchit, Ebenezer Scrooge'
+    """
+    counted = Counter(_FULL_NAME.findall(text)).most_common()
+    listed = ", ".join(name for name, _ in counted)
+    kept = truncate_tokens(listed, most)
+    return kept if kept == listed else kept.rpartition(", ")[0]
 
 
 def passage(chunk: str) -> str:

@@ -23,6 +23,9 @@ class UsageLineSerializer(serializers.Serializer[Any]):
     cached = serializers.IntegerField()
     failed = serializers.IntegerField()
     prompt_tokens = serializers.IntegerField()
+    cached_tokens = serializers.IntegerField(
+        help_text="Of `prompt_tokens`, those that the provider had in a cache of its own."
+    )
     completion_tokens = serializers.IntegerField()
     cost = serializers.DecimalField(**MONEY)
 

@@ -31,6 +31,7 @@ LONGEST_CALL: Final = timedelta(hours=4)
 class UsageLine:
     """``calls`` includes those answered from the cache; tokens and costs do not.
 
+    ``cached_tokens`` are those of ``prompt_tokens`` that the provider had in a cache of its own.
     ``title`` is a document's, '' if it is gone.
     """
 
@@ -39,6 +40,7 @@ class UsageLine:
     cached: int = 0
     failed: int = 0
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     completion_tokens: int = 0
     cost: Decimal = Decimal(0)
     seconds: float = 0.0

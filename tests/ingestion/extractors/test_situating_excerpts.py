@@ -17,6 +17,7 @@ from ingestion.extractors.situating_excerpts import (
     WHOLE,
     Excerpt,
     excerpts,
+    full_names,
     passage,
     prompt_tokens,
     window_around,
@@ -62,6 +63,28 @@ def test_of_a_longer_document_the_outline_and_the_surroundings_are_shown():
         assert text.startswith(f"Log{GAP}## Part 1\n### Part 2\n# Part 3\n")
         assert f"{GAP}{LONG[:500]}" in text
         assert count_tokens(text) <= OUTLINE + NEAR + 60  # the title, the path and the gaps
+
+
+def test_names_in_full_are_shown_to_passages_far_from_them():
+    half = LONG.index("Entry 500")
+    text = f"{LONG[:half]}Oil is sold by Bo Strand of Tern Rock.\n{LONG[half:]}"
+
+    texts = shown(text)
+
+    assert all("Ada Lind, Bo Strand, Tern Rock" in one for one in texts)
+
+
+def test_in_a_script_without_capitals_there_are_no_names():
+    assert full_names("灯塔在北面。灯油由博卖。", most=100) == ""
+
+
+def test_names_beyond_their_share_are_left_out_whole():
+    names = [f"Ada Lind{chr(97 + number // 26)}{chr(97 + number % 26)}" for number in range(600)]
+
+    kept = full_names(". ".join(names), most=100)
+
+    assert count_tokens(kept) <= 100
+    assert set(kept.split(", ")) < set(names)
 
 
 def test_a_title_that_the_opening_names_is_not_repeated():

@@ -135,7 +135,9 @@ def test_prompts_of_a_long_document_share_its_outline_and_neighbours_more(media:
     ends = {request.shared[0] for request in chat.requests}
     [outline] = {request.prompt.user[: min(ends)] for request in chat.requests}
     parts = [request.prompt.user[: request.shared[-1]] for request in chat.requests]
-    assert outline.startswith("<document>\nlog.txt\n\n[…]\n\nAda Lind trims lamp 0 of")
+    assert outline.startswith(
+        "<document>\nlog.txt\n\n[…]\n\nAda Lind\n\n[…]\n\nAda Lind trims lamp 0 of"
+    )
     assert len(ends) == 1
     assert all(part.endswith("\n</document>") for part in parts)
     assert 1 < len(set(parts)) < len(parts) / 3

@@ -246,7 +246,7 @@ def test_what_is_no_budget_is_refused(cast, body):
 def test_every_reader_sees_what_was_spent(cast):
     set_price(cast.workspace)
     store = TableCallStore(cast.workspace.pk)
-    store.settle(store.open_calls([a_call()]), [an_outcome()])
+    store.settle(store.open_calls([a_call()]), [an_outcome(cached=640)])
     store.note_cached([a_call()], list(store.find(["k1"]).values()))
 
     body = send(cast.bob, cast, ("get", "usage/", None)).json()
@@ -254,6 +254,7 @@ def test_every_reader_sees_what_was_spent(cast):
     assert (body["total"]["calls"], body["total"]["cached"]) == (2, 1)
     assert float(body["total"]["cost"]) == float(body["budget"]["spent"]) == 0.01
     assert [line["name"] for line in body["by_stage"]] == ["extract"]
+    assert [line["cached_tokens"] for line in body["by_stage"]] == [640]
     assert [call["state"] for call in body["calls"]] == ["cached", "done"]
 
 

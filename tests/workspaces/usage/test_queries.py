@@ -32,7 +32,7 @@ def make_usage() -> Workspace:
         a_call("k2"),
         a_call("k3", model="free", role=Role.SUMMARISE, stage="reports"),
     ]
-    outcomes = [an_outcome(), an_outcome(None, code="reply_invalid"), an_outcome()]
+    outcomes = [an_outcome(cached=640), an_outcome(None, code="reply_invalid"), an_outcome()]
     store.settle(store.open_calls(calls), outcomes)
     store.note_cached([a_call("k1", document_id=DOCUMENT)], [StoredReply("{}", 900, 50)])
     return workspace
@@ -47,6 +47,7 @@ def test_the_total_counts_cached_calls_and_not_their_tokens():
     assert (total.calls, total.cached, total.failed) == (4, 1, 1)
     assert (total.prompt_tokens, total.completion_tokens, total.tokens) == (2700, 150, 2850)
     assert total.cost == Decimal("0.02")
+    assert total.cached_tokens == 640
 
 
 @pytest.mark.parametrize(

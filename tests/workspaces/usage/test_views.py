@@ -61,6 +61,16 @@ def test_every_reader_sees_what_was_spent(cast):
     assert "not in the form asked for" in shown
 
 
+def test_tokens_that_the_provider_had_cached_are_shown(cast):
+    store = TableCallStore(cast.workspace.pk)
+    store.settle(store.open_calls([a_call(stage="situate")]), [an_outcome(cached=640)])
+
+    shown = page(cast.bob)
+
+    assert "known to the provider <strong>640</strong>" in shown
+    assert "what the price for cached input says" in shown
+
+
 def test_a_document_that_is_gone_keeps_its_line(cast):
     store = TableCallStore(cast.workspace.pk)
     gone = a_call(document_id=cast.workspace.pk)

@@ -57,6 +57,7 @@ def _line(line: UsageLine) -> dict[str, Any]:
         "cached": line.cached,
         "failed": line.failed,
         "prompt_tokens": line.prompt_tokens,
+        "cached_tokens": line.cached_tokens,
         "completion_tokens": line.completion_tokens,
         "cost": float(line.cost),
     }
@@ -67,9 +68,10 @@ def _as_text(answer: dict[str, Any]) -> str:
     if not total["calls"]:
         return f"The workspace '{answer['workspace']}' has called no model."
     budget = "no limit" if answer["budget"] is None else f"of {answer['budget']:g}"
+    known = f" ({total['cached_tokens']} known to the provider)" if total["cached_tokens"] else ""
     lines = [
         f"{total['calls']} calls, {total['cached']} of them answered from the cache at no cost.",
-        f"{total['prompt_tokens']} tokens in, {total['completion_tokens']} out;"
+        f"{total['prompt_tokens']} tokens in{known}, {total['completion_tokens']} out;"
         f" {answer['spent']:.4f} spent, {budget}.",
         *(
             f"This month, {caps.WHOSE[caps.CapKind(one['kind'])]}: {one['spent']:.4f}"
