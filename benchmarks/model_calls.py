@@ -33,8 +33,8 @@ from kb_project.llm.openai_client import OpenAiProvider
 from kb_project.llm.slots import LocalSlots
 from kb_project.ports import Ports
 from retrieval.evaluation import dataset
-from tests.prompt_cache import PromptCache
-from tests.provider import Provider, Seen, text_of
+from tests.prompt_cache import PromptCache, text_of
+from tests.provider import Provider, Seen
 from workspaces import access
 from workspaces.administration.deletion import workspace_purge
 from workspaces.language_models import services as language_model_services
@@ -195,7 +195,7 @@ def main() -> None:
     set_price(workspace, options.price)
     try:
         with Provider() as server:
-            server.script.caches, server.script.seconds = PromptCache(), options.seconds
+            server.script.caches = PromptCache(options.seconds)
             server.script.on("", answer)
             overhead.runner.ports_for = ServedPorts(server)
             first = ingest(workspace, options.files)

@@ -114,7 +114,6 @@ def in_fact(
         prompt = load(PROMPT).fill(document=document, chunk=fenced(text[start:end]))
         whole = f"{prompt.system}\n{prompt.user}"
         usage = cache.read(whole)
-        cache.keep(whole)
         sent += usage["prompt_tokens"]
         cached += usage["prompt_tokens_details"]["cached_tokens"]
     return PromptTokens(sent, cached)

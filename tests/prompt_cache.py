@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kb_project.llm import prompt_cache
@@ -13,21 +14,23 @@ from kb_project.llm.tokens import count_tokens, token_starts
 class PromptCache:
     """The beginnings of prompts that the server has read, in steps of 128 tokens from 1,024 on."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float = 0.0) -> None:
         self._kept: set[str] = set()
+        self._seconds = seconds
 
-    def read(self, text: str) -> dict[str, Any]:
-        """What the usage says of a prompt."""
-        known = [end for end, digest in self._beginnings(text) if digest in self._kept]
-        cached = prompt_cache.from_cache(max(known, default=0))
+    def read(self, prompt: str, answer: str = "") -> dict[str, Any]:
+        """Return the usage of a call, which takes ``seconds``: until it ends, nothing is kept."""
+        beginnings = list(self._beginnings(prompt))
+        known = [end for end, digest in beginnings if digest in self._kept]
+        time.sleep(self._seconds)
+        self._kept |= {digest for _, digest in beginnings}
         return {
-            "prompt_tokens": count_tokens(text),
-            "prompt_tokens_details": {"cached_tokens": cached},
+            "prompt_tokens": count_tokens(prompt),
+            "prompt_tokens_details": {
+                "cached_tokens": prompt_cache.from_cache(max(known, default=0))
+            },
+            "completion_tokens": count_tokens(answer),
         }
-
-    def keep(self, text: str) -> None:
-        """Note a prompt that was read to its end."""
-        self._kept |= {digest for _, digest in self._beginnings(text)}
 
     @staticmethod
     def _beginnings(text: str) -> Iterator[tuple[int, str]]:
@@ -35,3 +38,9 @@ class PromptCache:
         for end in range(prompt_cache.LEAST, len(starts), prompt_cache.STEP):
             digest = hashlib.sha256(text[: starts[end]].encode("utf-8", "replace"))
             yield end, digest.hexdigest()
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of a message, in one piece or in parts."""
+    content = message["content"]
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)

@@ -25,8 +25,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from kb_project.llm import http
-from kb_project.llm.tokens import count_tokens
-from tests.prompt_cache import PromptCache
+from tests.prompt_cache import PromptCache, text_of
 from tests.provider_answers import ANSWERS, answer_for, embedded, reranked, reranked_by_tei
 
 MODEL: Final = "test-model"
@@ -100,9 +99,8 @@ class Script:
     ``replies``, each a status and a body. ``reranking`` is said in place of scores by shared words.
     ``thinks`` are the tokens that the model reasons first, ``window`` those it reads without
     a word about the rest. ``is_tei`` reranks as text-embeddings-inference does; ``is_down`` hangs
-    up on whatever comes. ``usage`` is said in place of what is counted. ``caches`` has the
-    beginnings of prompts read so far, if the server keeps any as OpenAI's does: it then counts real
-    tokens. A call takes ``seconds``.
+    up on whatever comes. ``usage`` is said in place of what is counted. ``caches``, if
+    there is one, keeps beginnings of prompts.
     """
 
     key: str = ""
@@ -118,7 +116,6 @@ class Script:
     is_down: bool = False
     usage: dict[str, Any] = field(default_factory=dict)
     caches: PromptCache | None = None
-    seconds: float = 0.0
     hang_seconds: float = 30.0
     _answers: list[tuple[re.Pattern[str], Answer]] = field(default_factory=list)
     _faults: dict[str, deque[str]] = field(default_factory=dict)
@@ -324,12 +321,8 @@ class _Handler(BaseHTTPRequestHandler):
                 "completion_tokens": thoughts + len(text) // 4,
                 "completion_tokens_details": {"reasoning_tokens": thoughts},
             } | script.usage
-        if usage and script.caches:
-            usage |= script.caches.read(seen.text)
-            usage["completion_tokens"] = count_tokens(text)
-        time.sleep(script.seconds)
         if script.caches:
-            script.caches.keep(seen.text)
+            usage = script.caches.read(seen.text, text)
         if seen.body.get("stream"):
             self._stream(seen, text, finish, usage)
             return
@@ -345,7 +338,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        pieces = re.findall(r"\S+\s*", text) if len(text) < HUGE // 2 else cut_up(text, 10_000)
+        is_short = len(text) < HUGE // 2
+        pieces = re.findall(r"\S+\s*" if is_short else r"(?s).{1,10000}", text)
         is_half = seen.fault in ("cut", "stall")
         if seen.fault == "refusal":
             self._event({"choices": [{"index": 0, "delta": {"refusal": "I cannot help."}}]})
@@ -405,14 +399,3 @@ def said(seen: Seen, script: Script) -> tuple[str, str]:
         "nested": lambda: ('{"a":' * 5_000 + "1" + "}" * 5_000, "stop"),
     }
     return spoiled.get(seen.fault, lambda: (text, "stop"))()
-
-
-def text_of(message: Mapping[str, Any]) -> str:
-    content = message["content"]
-    if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content)
-
-
-def cut_up(text: str, size: int) -> list[str]:
-    return [text[start : start + size] for start in range(0, len(text), size)]

@@ -21,7 +21,7 @@ def test_all_passages_of_a_document_but_the_first_find_it_in_the_providers_cache
     price = PriceGiven(tier.provider.model, Decimal(4), Decimal(8), cached_prompt=Decimal(1))
     language_model_services.prices_set(workspace=tier.workspace, prices=[price])
     language_model_services.budget_set(workspace=tier.workspace, cap="10")
-    tier.provider.script.caches, tier.provider.script.seconds = PromptCache(), 0.02
+    tier.provider.script.caches = PromptCache(seconds=0.02)
     tier.choose()
     tier.add_papers(1, paragraphs=120)
 
