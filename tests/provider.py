@@ -99,8 +99,7 @@ class Script:
     ``replies``, each a status and a body. ``reranking`` is said in place of scores by shared words.
     ``thinks`` are the tokens that the model reasons first, ``window`` those it reads without
     a word about the rest. ``is_tei`` reranks as text-embeddings-inference does; ``is_down`` hangs
-    up on whatever comes. ``usage`` is said in place of what is counted. ``caches``, if
-    there is one, keeps beginnings of prompts.
+    up on whatever comes. ``usage`` is said in place of counts; ``caches`` keeps prompts.
     """
 
     key: str = ""
