@@ -1,9 +1,9 @@
 """Weigh entities by how well keywords name them: by their names, and by their passages' meaning.
 
-LightRAG compares a keyword with the vectors of entities' names and descriptions. Making those takes
-minutes on a small machine, so here an entity is as near to a keyword as the passages that mention
-it, each weighted by its share in them (the columns of the walk's matrices); names also count
-directly, in full or by the words they share.
+LightRAG compares a keyword with the vectors of entities' names and descriptions. Alone, those found
+less, and making them takes minutes on a small machine (``docs/benchmarks.md``). Here an entity is
+as near to a keyword as the passages that mention it, each weighted by its share in them (the
+columns of the walk's matrices); names also count directly, in full or by the words they share.
 """
 
 from __future__ import annotations
