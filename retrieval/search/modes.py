@@ -144,7 +144,7 @@ _WAYS: Final[dict[str, Mode]] = {
             WHOLE,
             "Starts with the topics a question touches, then asks follow-up questions.",
             drift.search,
-            shares=Shares(passages=0.5, reports=0.1, points=0.4),
+            shares=Shares(passages=0.45, records=0.1, reports=0.1, points=0.35),
             reranks=False,
         ),
         Mode(

@@ -1,7 +1,8 @@
 """Drift: from the topics a question touches to follow-up questions, and on from there.
 
-After GraphRAG's DRIFT search: a first answer from reports, then local searches for the questions it
-raises. Theirs makes some 67 calls in random order; this one has a budget and takes the best first.
+After GraphRAG's DRIFT search: first answers from reports, then local searches for the questions
+they raise. Theirs makes some 67 calls in random order; this one has a budget and takes the best
+first.
 """
 
 from __future__ import annotations

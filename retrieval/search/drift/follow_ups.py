@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -17,10 +17,11 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from kb_project import prompt
 from kb_project.llm.ports import ChatModel, Role
-from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt
 from kb_project.text.words import words
 from retrieval.search import local
+from retrieval.search.drift import context
+from retrieval.search.drift.context import FollowUpContext
 from retrieval.search.global_search import model_calls
 from retrieval.search.global_search.model_calls import (
     Score,
@@ -32,9 +33,8 @@ from retrieval.search.global_search.model_calls import (
     number_of,
     score_of,
 )
-from retrieval.search.query import Query, QuestionVector, ScoredChunk
-from retrieval.search.results import ByRows, Hit, ModeResult, Point, hydrate
-from workspaces import access
+from retrieval.search.query import MOST_CALLS, Query, QuestionVector, ScoredChunk
+from retrieval.search.results import ByRows, ModeResult, Point, Record
 
 UNSAID: Final = 50.0
 """Score of a follow-up question that was given none."""
@@ -44,9 +44,6 @@ DEEPEST: Final = 3
 """As in GraphRAG: levels of questions, counting those of the first answer as the first."""
 ABREAST: Final = 4
 """Questions followed side by side: people wait for each round."""
-PASSAGES: Final = 12
-SHORTEST: Final = 40
-"""Tokens of a passage below which it is not worth reading."""
 ROLE: Final = Role.ANSWER
 
 
@@ -120,12 +117,14 @@ class QueuedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A question that was followed; ``point`` is None if it led to nothing."""
+    """A question that was followed; ``point`` is None if it led to nothing, ``records`` are those
+    it rests on."""
 
     question: str
     score: float
     found: ModeResult
     point: Point | None
+    records: tuple[Record, ...] = ()
 
 
 class Following:
@@ -136,19 +135,28 @@ class Following:
         self._chat = chat
         self._waiting: list[QueuedQuestion] = []
         self._known = {FollowUp(question=query.question).key}
+        self._rested_on: set[UUID] = set()
         self.steps: list[Step] = []
         self.counts: Counter[str] = Counter()
 
-    def follow(self, first: Iterable[FollowUp], calls: int) -> None:
-        """Follow questions with at most ``calls`` calls. Raises StoppedError and PauseError."""
-        self._add(first, depth=1)
+    def follow(
+        self, first: Iterable[Sequence[FollowUp]], calls: int, planned: int = MOST_CALLS
+    ) -> None:
+        """Follow questions with at most ``calls`` calls: after ``planned`` ones only while they
+        lead to passages that no answer rested on before. ``first`` are the questions of each first
+        answer. Raises StoppedError and PauseError."""
+        for follow_ups in first:
+            self._add(follow_ups, depth=1)
         if not self._waiting:
             # No follow-up questions: read at least the question's own passages.
             heapq.heappush(self._waiting, QueuedQuestion(0.0, 1, 0, self._query.question))
-        while self._waiting and calls > 0:
+        is_new = True
+        while self._waiting and calls > 0 and (planned > 0 or is_new):
             count = min(ABREAST, calls, len(self._waiting))
-            self._round([heapq.heappop(self._waiting) for _ in range(count)])
-            calls -= count
+            if planned > 0:
+                count = min(count, planned)
+            is_new = self._round([heapq.heappop(self._waiting) for _ in range(count)])
+            calls, planned = calls - count, planned - count
 
     def _add(self, follow_ups: Iterable[FollowUp], depth: int) -> None:
         for one in list(follow_ups)[:MOST_FOLLOW_UPS] if depth <= DEEPEST else ():
@@ -160,50 +168,49 @@ class Following:
                 waiting = QueuedQuestion(-one.score, depth, len(self._known), question)
                 heapq.heappush(self._waiting, waiting)
 
-    def _round(self, chosen: Sequence[QueuedQuestion]) -> None:
+    def _round(self, chosen: Sequence[QueuedQuestion]) -> bool:
+        """Follow some questions; return whether they led to something that was not known."""
         searches = [self._search(one.question) for one in chosen]
-        prompts, labelled = [], []
+        contexts, prompts = [], []
         for one, found in zip(chosen, searches, strict=True):
-            passages = self._passages(one.question, found)
-            labelled.append({label: hit.chunk_id for label, (hit, _) in passages.items()})
-            lines = [f"{label} {line}" for label, (_, line) in passages.items()]
-            prompts.append(_filled(self._query.question, one.question, "\n".join(lines)))
+            empty = _filled(self._query.question, one.question, FollowUpContext())
+            room = model_calls.room(self._chat, ROLE, empty, StepReply)
+            contexts.append(context.build(self._query, found, room))
+            prompts.append(_filled(self._query.question, one.question, contexts[-1]))
         replies = model_calls.ask_all(self._query, self._chat, ROLE, StepReply, prompts)
-        for one, found, labels, reply in zip(chosen, searches, labelled, replies, strict=True):
+        before = set(self._rested_on)
+        for one, found, read, reply in zip(chosen, searches, contexts, replies, strict=True):
             self.counts["follow_ups"] += 1
             self.counts["follow_ups_lost"] += reply is None
-            point = self._point(labels, reply) if reply else None
-            self.steps.append(Step(one.question, -one.cost, found, point))
+            self.steps.append(self._step(one, found, read, reply))
             self._add(reply.follow_ups if reply else (), one.depth + 1)
+        return self._rested_on != before
 
     def _search(self, question: str) -> ModeResult:
         self._query.step("search", f"Following up: {question}")
         return local_follow_up(self._query, question)
 
-    def _passages(self, question: str, found: ModeResult) -> dict[str, tuple[Hit, str]]:
-        """Return labelled passages with the lines they are shown in, as many as fit a call."""
-        with access.in_workspace(self._query.workspace_id):
-            hits = hydrate(self._query.workspace_id, found.chunks[:PASSAGES])
-        empty = _filled(self._query.question, question, "")
-        left = model_calls.room(self._chat, ROLE, empty, StepReply)
-        passages: dict[str, tuple[Hit, str]] = {}
-        for number, hit in enumerate(hits, start=1):
-            line = truncate_tokens(" ".join(f"{hit.title}: {hit.text}".split()), left)
-            left -= count_tokens(line) + model_calls.LABEL_TOKENS
-            passages[f"P{number}"] = hit, line
-            if left < SHORTEST:
-                break
-        return passages
-
-    def _point(self, labels: Mapping[str, UUID], reply: StepReply) -> Point | None:
-        text = clean(reply.answer)
-        if not text or not reply.score:
-            return None
-        named = cited_labels(reply.answer, reply.records)
-        chunks = tuple(labels[label] for label in named if label in labels)
-        self.counts["labels_foreign"] += len(named) - len(chunks)
+    def _step(
+        self,
+        asked: QueuedQuestion,
+        found: ModeResult,
+        read: FollowUpContext,
+        reply: StepReply | None,
+    ) -> Step:
+        text = clean(reply.answer, context.ALL_LETTERS) if reply else ""
+        if reply is None or not text or not reply.score:
+            return Step(asked.question, -asked.cost, found, None)
+        named = cited_labels(reply.answer, reply.records, context.ALL_LETTERS)
+        chunks, records = read.resting_on(named)
+        known = read.chunks.keys() | read.known.keys()
+        self.counts["labels_foreign"] += sum(label not in known for label in named)
         self.counts["points_ungrounded"] += not chunks
-        return Point(text, reply.score, chunks=chunks) if chunks else None
+        if not chunks:
+            return Step(asked.question, -asked.cost, found, None)
+        self._rested_on.update(chunks)
+        ids = tuple(record.id for record in records)
+        point = Point(text, reply.score, records=ids, chunks=chunks)
+        return Step(asked.question, -asked.cost, found, point, records)
 
 
 def cited(steps: Iterable[Step]) -> list[ScoredChunk]:
@@ -218,9 +225,15 @@ def cited(steps: Iterable[Step]) -> list[ScoredChunk]:
     return list(best.values())
 
 
-def _filled(question: str, follow_up: str, passages: str) -> Prompt:
+def _filled(question: str, follow_up: str, read: FollowUpContext) -> Prompt:
     return model_calls.template("drift_follow").fill(
         question=prompt.fenced(question, "question"),
         follow_up=prompt.fenced(follow_up, "follow_up"),
-        passages=prompt.fenced(passages, "passages"),
+        reports=_section(read.reports, "reports"),
+        records=_section(read.records, "records"),
+        passages=prompt.fenced("\n".join(read.passages), "passages"),
     )
+
+
+def _section(lines: Sequence[str], label: str) -> str:
+    return prompt.fenced("\n".join(lines), label) if lines else ""

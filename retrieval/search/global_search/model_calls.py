@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -158,12 +159,6 @@ HIGHEST_RATING: Final = 5.0
 _LARGEST: Final = 1_000_000
 # From the standard library: it knows the digits that ``float`` reads, and no newer ones.
 _NUMBER: Final = re.compile(r"-?\d{1,9}(?:[.,]\d{1,9})?")
-_LABEL: Final = regex.compile(r"(?<![\p{L}\p{N}])([TP])\s?(\d{1,6})(?![\p{L}\p{N}])")
-# "[T1, T2]", "(P1)", "[Data: T1; T2]": brackets with nothing but labels in them.
-_MARK: Final = regex.compile(
-    r"\s*[\[(（【](?:Data:|Reports?:|Passages?:)?\s*[TP]\s?\d{1,6}"
-    r"(?:\s*(?:[,;，、]|and)?\s*[TP]\s?\d{1,6}){0,20}\s*[\])）】]"
-)
 _UNSEEN: Final = regex.compile(r"[\p{Cc}\p{Cs}]+")
 
 
@@ -214,6 +209,24 @@ def objects_of(value: Any) -> list[Any]:
     return [one for one in list_of(value) if isinstance(one, dict | BaseModel)]
 
 
+REPORTS: Final = "TP"
+"""The letters that labels begin with in calls that read reports."""
+
+
+@cache
+def _label(letters: str) -> regex.Pattern[str]:
+    return regex.compile(rf"(?<![\p{{L}}\p{{N}}])([{letters}])\s?(\d{{1,6}})(?![\p{{L}}\p{{N}}])")
+
+
+@cache
+def _mark(letters: str) -> regex.Pattern[str]:
+    """Match "[T1, T2]", "(P1)", "[Data: T1; T2]": brackets with nothing but labels in them."""
+    return regex.compile(
+        rf"\s*[\[(（【](?:Data:|Reports?:|Passages?:)?\s*[{letters}]\s?\d{{1,6}}"
+        rf"(?:\s*(?:[,;，、]|and)?\s*[{letters}]\s?\d{{1,6}}){{0,20}}\s*[\])）】]"
+    )
+
+
 Text = Annotated[str, BeforeValidator(text_of)]
 Texts = Annotated[list[Text], BeforeValidator(list_of)]
 Score = Annotated[float, BeforeValidator(score_of)]
@@ -246,21 +259,22 @@ class RateReply(BaseModel):
     ratings: Annotated[list[RatingReply], BeforeValidator(objects_of)]
 
 
-def labels_in(texts: Iterable[str]) -> list[str]:
+def labels_in(texts: Iterable[str], letters: str = REPORTS) -> list[str]:
     """Return the labels in the texts, each once.
 
     >>> labels_in(["T1, t02", "[P3]", "nothing"])
     ['T1', 'T2', 'P3']
     """
-    found = (match for text in texts for match in _LABEL.findall(text.upper()))
+    found = (match for text in texts for match in _label(letters).findall(text.upper()))
     return list(dict.fromkeys(letter + (number.lstrip("0") or "0") for letter, number in found))
 
 
-def cited_labels(text: str, records: Iterable[str]) -> list[str]:
+def cited_labels(text: str, records: Iterable[str], letters: str = REPORTS) -> list[str]:
     """Return the labels that an answer gives as its records or marks in its text."""
-    return labels_in([*records, *(match.group() for match in _MARK.finditer(text))])
+    marks = (match.group() for match in _mark(letters).finditer(text))
+    return labels_in([*records, *marks], letters)
 
 
-def clean(text: str) -> str:
+def clean(text: str, letters: str = REPORTS) -> str:
     """Remove the text's label marks, which are only valid in this one call."""
-    return str(_MARK.sub("", text)).strip()[:LONGEST_POINT]
+    return str(_mark(letters).sub("", text)).strip()[:LONGEST_POINT]

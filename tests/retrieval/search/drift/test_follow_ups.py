@@ -55,7 +55,7 @@ def reef() -> Reef:
 def follow(reef, script, follow_ups, calls=10, window=16_000):
     chat = scripted(window, drift_follow=script)
     walked = Following(reef.query("Why is the light kept?", chat=chat), chat)
-    walked.follow([FollowUp(question=one, score=worth) for one, worth in follow_ups], calls)
+    walked.follow([[FollowUp(question=one, score=worth) for one, worth in follow_ups]], calls)
     return walked, chat
 
 
@@ -78,8 +78,8 @@ def test_what_an_answer_raises_takes_its_place_among_those_that_wait(reef):
 def test_passages_are_cut_to_what_the_window_leaves(reef):
     walked, chat = follow(reef, lambda _: {}, [("Who is Ada?", 50)], window=3_000)
 
-    lines = lines_of(chat.requests[0])
-    assert 0 < len(lines) < 6
+    passages = [label for label in lines_of(chat.requests[0]) if label.startswith("P")]
+    assert 0 < len(passages) < 6
     assert walked.counts["follow_ups_lost"] == 0
 
 
@@ -108,6 +108,39 @@ def test_a_label_counts_for_the_passages_of_its_own_question(reef):
     assert point is not None
     assert first.startswith(reef.titles(list(point.chunks))[0])
     assert walked.counts["labels_foreign"] == 1
+
+
+def raising(request, title="Light 0"):
+    """Every answer rests on one passage, the same unless told, and raises three more questions."""
+    label = next(label for label, text in lines_of(request).items() if text.startswith(title))
+    asked = request.prompt.user.partition("<follow_up>")[2][:60].strip().splitlines()[0]
+    more = [{"question": f"{asked} And Ada {part}?", "score": 50} for part in range(3)]
+    return {"answer": "Ada.", "score": 50, "records": [label], "follow_ups": more}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("planned", [3, 6])
+def test_more_questions_than_planned_are_followed_only_while_they_find_something_new(reef, planned):
+    chat = scripted(drift_follow=raising)
+    walked = Following(reef.query("Why is the light kept?", chat=chat), chat)
+
+    walked.follow([[FollowUp(question="Who is Ada?", score=50)]], calls=30, planned=planned)
+
+    assert len(walked.steps) == planned
+
+
+@pytest.mark.django_db
+def test_questions_that_keep_finding_new_passages_are_followed_beyond_the_plan(reef):
+    titles = iter([f"Light {number}" for number in (0, 1, 1, 2, 3)])
+
+    def script(request):
+        return raising(request, next(titles))
+
+    chat = scripted(drift_follow=script)
+    walked = Following(reef.query("Why is the light kept?", chat=chat), chat)
+    walked.follow([[FollowUp(question="Who is Ada?", score=50)]], calls=5, planned=1)
+
+    assert len(walked.steps) == 5
 
 
 @pytest.mark.parametrize("value", [None, "", [], 7, [7, None]])

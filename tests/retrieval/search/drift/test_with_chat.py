@@ -1,55 +1,25 @@
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from uuid import UUID
 
 import pytest
 
 from kb_project.errors import EndpointError, ReplyError
-from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import drift
 from retrieval.search.drift import with_chat
-from retrieval.search.query import Query, QuestionVector
 from retrieval.search.reporting import EventKind, StoppedError
 from tests import rows
+from tests.retrieval.search.drift.replies import (
+    PRIMER,
+    QUESTION,
+    endless,
+    follow_up_of,
+    followed,
+    step,
+)
 from tests.retrieval.search.global_search.model import asked, lines_of, scripted
-from tests.retrieval.search.global_search.reef import Reef
-from tests.retrieval.search.global_search.shelves import id_of, make_report, ranked
 
 pytestmark = pytest.mark.django_db
-
-QUESTION = "Why is the Skarrow light kept?"
-
-
-@pytest.fixture
-def reef() -> Reef:
-    """A light, its keeper, what she drinks, and a road."""
-    reef = Reef()
-    ada = reef.document("Light", "Ada Lind keeps the Skarrow light.", "Ada Lind", "Skarrow")
-    reef.document("Drink", "Ada Lind drinks tea from Assam.", "Ada Lind", "Assam")
-    road = reef.document("Road", "The road to the quarry is closed.", "quarry")
-    reef.topic("The Skarrow light", {"Ada Lind keeps it.": ["Light"]}, [ada])
-    reef.topic("Roads", {"It is closed.": ["Road"]}, [road])
-    rows.make_snapshot(reef.workspace)
-    return reef
-
-
-def step(answer="", score=0, records=(), follow_ups=()):
-    return {
-        "answer": answer,
-        "score": score,
-        "records": list(records),
-        "follow_ups": [{"question": one, "score": worth} for one, worth in follow_ups],
-    }
-
-
-def follow_up_of(request):
-    return re.findall(r"<follow_up>\n(.*)\n</follow_up>", request.prompt.user)[0]
-
-
-def followed(chat):
-    return [follow_up_of(request) for request in asked(chat, "drift_follow")]
 
 
 def label_of(request, words):
@@ -62,14 +32,6 @@ def figures(found):
 
 def codes(query):
     return [note.code for note in query.notes]
-
-
-PRIMER = step(
-    "The light is kept by Ada Lind.",
-    60,
-    ["T1"],
-    [("What does Ada Lind drink?", 40), ("Who is Ada Lind?", 90), ("Where is the quarry?", 70)],
-)
 
 
 def answering(request):
@@ -119,14 +81,6 @@ def test_passages_come_by_the_best_answer_that_rests_on_them(reef):
     assert len({hit.chunk_id for hit in found.chunks}) == len(found.chunks)
 
 
-def endless(request):
-    """Each answer raises three more questions."""
-    asked_by = follow_up_of(request)
-    return step(
-        "Ada.", 30, ["P1"], [(f"{asked_by} And Ada {part}?", 50 + part) for part in range(3)]
-    )
-
-
 @pytest.mark.parametrize("calls", [1, 2, 5, 11])
 def test_never_more_calls_than_the_budget(reef, calls):
     chat = scripted(drift_primer=lambda _: PRIMER, drift_follow=endless)
@@ -136,7 +90,16 @@ def test_never_more_calls_than_the_budget(reef, calls):
     assert len(chat.requests) == figures(found)["find_calls"] == calls
 
 
-def test_three_questions_deep_is_deep_enough(reef):
+def test_a_search_that_finds_nothing_new_ends_as_planned(reef):
+    chat = scripted(drift_primer=lambda _: PRIMER, drift_follow=endless)
+
+    drift.search(reef.query(QUESTION, chat=chat, calls=200))
+
+    assert len(chat.requests) == with_chat.PLANNED
+
+
+def test_three_questions_deep_is_deep_enough(reef, monkeypatch):
+    monkeypatch.setattr(with_chat, "PLANNED", 200)
     chat = scripted(drift_primer=lambda _: PRIMER, drift_follow=endless)
 
     drift.search(reef.query(QUESTION, chat=chat, calls=200))
@@ -178,7 +141,7 @@ def test_without_follow_ups_the_questions_own_passages_are_read(reef):
 
 
 def test_an_answer_that_rests_on_nothing_given_is_no_point(reef):
-    follow = step("Invented.", 99, ["P77", "T1"])
+    follow = step("Invented.", 99, ["P77", "T9"])
     chat = scripted(drift_primer=lambda _: PRIMER, drift_follow=lambda _: follow)
 
     found = drift.search(reef.query(QUESTION, chat=chat))
@@ -304,62 +267,3 @@ def test_somebody_who_stops_is_heard_between_calls(reef):
         drift.search(replace(reef.query(QUESTION, chat=chat), reporter=Listener(patience=2)))
 
     assert len(chat.requests) < 6
-
-
-QUERY = Query(UUID(int=1), "Which lamps?", 5, QuestionVector(FakeEmbedder(), "Which lamps?"))
-REPORTS = [make_report(f"topic {number}", f"Said {number}.") for number in range(30)]
-
-
-def prime(script, reports=REPORTS, window=16_000):
-    chat = scripted(window, drift_primer=script)
-    return with_chat.prime(QUERY, chat, tuple(ranked(*reports))), chat
-
-
-def says(**said):
-    return lambda _: {"answer": "", "score": 0, "records": [], "follow_ups": []} | said
-
-
-def test_the_nearest_reports_are_read_in_one_call_the_nearest_first():
-    primed, chat = prime(says())
-
-    assert len(chat.requests) == 1
-    titles = [text.split(".")[0] for text in lines_of(chat.requests[0]).values()]
-    assert titles == [f"topic {number}" for number in range(20)]
-    assert primed.read == 20
-
-
-def test_a_small_window_reads_fewer_reports():
-    long = [make_report(f"topic {number}", "a b c d e " * 60) for number in range(20)]
-
-    primed, _ = prime(says(), long, window=4_000)
-
-    assert 0 < primed.read < 20
-
-
-def test_the_answer_rests_on_reports_it_was_given():
-    primed, _ = prime(says(answer="Said 1. [T2]", score=70, records=["T1", "T99"]))
-
-    assert primed.first is not None
-    assert primed.first.point.text == "Said 1."
-    assert primed.first.point.records == (REPORTS[0].id, REPORTS[1].id)
-    assert id_of("Said 1.") in primed.first.point.chunks
-    assert primed.foreign == 1
-
-
-def test_an_answer_that_says_nothing_or_rests_on_nothing_is_none():
-    assert prime(says(score=90, records=["T1"]))[0].first is None
-    assert prime(says(answer="A.", score=0, records=["T1"]))[0].first is None
-    assert prime(says(answer="A.", score=90))[0].first is None
-
-
-def test_follow_ups_are_given_as_they_were_said():
-    primed, _ = prime(says(follow_ups=[{"question": "Who?", "score": 3}, "When?"]))
-
-    assert [one.question for one in primed.follow_ups] == ["Who?", "When?"]
-
-
-def test_no_usable_answer_is_a_loss_and_no_empty_answer():
-    primed, _ = prime(lambda _: ReplyError("No JSON.", code="reply_invalid"))
-
-    assert primed.is_lost
-    assert (primed.first, primed.follow_ups, primed.read) == (None, (), 0)

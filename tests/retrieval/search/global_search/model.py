@@ -15,8 +15,8 @@ Script = Callable[[Request], Answer]
 
 
 def lines_of(request: Request) -> dict[str, str]:
-    """The reports or passages of a prompt by their labels."""
-    return dict(re.findall(r"^([TP]\d+) (.*)$", request.prompt.user, re.MULTILINE))
+    """The reports, records or passages of a prompt by their labels."""
+    return dict(re.findall(r"^([TPEFC]\d+) (.*)$", request.prompt.user, re.MULTILINE))
 
 
 def scripted(window: int = 16_000, **scripts: Script) -> FakeChat:
