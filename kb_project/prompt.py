@@ -27,9 +27,10 @@ from kb_project.errors import InputError
 _USER: Final = "\n=== user ===\n"
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
 FENCES: Final = frozenset(
-    "answer claim claims conversation document domain entity example fact first follow_up known"
-    " language links passage passages persona place point question rating records report reports"
-    " second sentence statements subject summary text title".split()
+    "answer claim claims conversation document domain entity example fact first follow_up"
+    " instructions known language links outline passage passages persona place point question"
+    " rating records report reports second section sentence statements subject summary text"
+    " title".split()
 )
 """The names of all fences, in all prompts."""
 _FENCE: Final = re.compile(rf"<(/?)(?=(?:{'|'.join(sorted(FENCES))})\b)", re.IGNORECASE)

@@ -96,7 +96,8 @@ class Answer(TenantModel):
     "marked": [[start, end], …], "check": {"verdict", "by", "score"}}, …]``, where ``marked`` are
     the words of ``text`` that answer; ``nearest`` lists passages near an unanswered question:
     ``[{"chunk", "document", "version", "start", "end", "score"}, …]``; ``trace`` says how it was
-    found, in figures and ids. ``mode`` is the one used if the question left the choice open.
+    found, in figures and ids. ``mode`` is the one used if the question left the choice open;
+    ``options`` are as from ``retrieval.answering.options.AnswerOptions.as_json``.
     ``problem`` is ``{"code", "happened", "kept", "next_step"}``. A worker holds ``lease_until``
     while it works. A running answer with a trace is written, and only its follow-up questions are
     still to come. ``cache_key`` identifies question, scope, models and the state of the documents.
@@ -110,6 +111,7 @@ class Answer(TenantModel):
         db_default=AnswerState.DONE,
     )
     mode = models.CharField(max_length=20, blank=True, default="", db_default="")
+    options = models.JSONField(default=dict, db_default={}, blank=True)
     outcome = models.CharField(max_length=16, default=Outcome.ANSWERED, db_default=Outcome.ANSWERED)
     is_supported = models.BooleanField(default=False)
     sentences = models.JSONField(default=list)

@@ -260,6 +260,7 @@ def _options(row: ModelSettings | None) -> ModelOptions:
         allows_general=row.allows_general,
         wants_judge=row.wants_judge,
         local_extraction=row.local_extraction,
+        instructions=row.instructions,
         entity_types=tuple(row.entity_types),
         domain=str(tuning.get("domain", "")),
         language=str(tuning.get("language", "")),

@@ -150,6 +150,7 @@ class ModelOptions:
     type. ``domain``, ``language`` and ``examples`` (worked
     extractions as text) were learned from a sample of the documents, as were the expert who writes
     (``persona``), what makes a topic matter (``report_rating``) and the language of reports.
+    ``instructions`` are those of the workspace for every answer.
     """
 
     gleanings: int = 1
@@ -164,6 +165,7 @@ class ModelOptions:
     persona: str = ""
     report_rating: str = ""
     report_language: str = ""
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kb_project.errors import ConflictError, ReplyError
-from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.ports import Ports
 from kb_project.prompt import Prompt, fenced, load
 from retrieval.answering import checking, explain, writing
@@ -52,13 +52,14 @@ def draft(asking: Asking, reporter: Reporter) -> Draft:
     """Write the answer. Call outside transactions. Raises ConflictError as above, ModelError if no
     answer comes, StoppedError."""
     started = time.perf_counter()
-    chat = allowed_chat(asking.ports or ports_for(asking.workspace.pk))
+    ports = asking.ports or ports_for(asking.workspace.pk)
+    chat = allowed_chat(ports)
     plan = plan_of(asking)
     reporter.emit(EventKind.PLAN, plan)
     if not asking.is_announced:
         reporter.emit(EventKind.STEP, writing.WRITING)
     about = About(writing.STAGE, question_id=asking.question_id)
-    request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt_of(asking), about)
+    request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt_of(asking, ports.options), about)
     numbering = Numbering((), allows_general=True)
     sieve, is_empty = writing.stream(chat, request, numbering, reporter)
     if is_empty:
@@ -97,8 +98,10 @@ def plan_of(asking: Asking) -> dict[str, Any]:
     }
 
 
-def prompt_of(asking: Asking) -> Prompt:
+def prompt_of(asking: Asking, options: ModelOptions) -> Prompt:
     return load(_PROMPT).fill(
+        form=writing.form_of(asking.options.response),
+        **writing.instructions_of(asking, options),
         conversation=writing.conversation_of(asking.earlier),
         question=fenced(clean_question(asking.question), "question"),
     )

@@ -59,7 +59,8 @@ def conditions_of(asking: Asking) -> Conditions:
         settings.MODEL_FOR,
         settings.EMBEDDER,
     )
-    parts = [FORM, asking.mode, asking.scope.as_json(), version, choice, installation, _prompts()]
+    wanted = [asking.mode, asking.scope.as_json(), asking.options.as_json()]
+    parts = [FORM, *wanted, version, choice, installation, _prompts()]
     if asking.earlier and chosen.ports.chat is not None:
         # One person's earlier questions must not shape the answer another person gets.
         parts.append([astuple(one) for one in asking.earlier])

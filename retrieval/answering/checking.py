@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 from uuid import UUID
@@ -18,7 +19,7 @@ import numpy as np
 import regex
 from pydantic import BaseModel
 
-from kb_project.errors import ModelError
+from kb_project.errors import ModelError, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Embedder, Role, Vectors
 from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt, fenced, load
@@ -262,7 +263,8 @@ def _likeness(embedder: Embedder, texts: Sequence[str]) -> Likeness | None:
 
 # --- by a chat model ------------------------------------------------------------------------------
 STAGE: Final = "check"
-MOST_SENTENCES: Final = 40
+JUDGED_TOGETHER: Final = 40
+MOST_SENTENCES: Final = 200
 LONGEST_NAME: Final = 120
 _TEMPLATE: Final = Path(__file__).parent.parent / "prompts" / "judge_support.md"
 _VERDICTS: Final = {
@@ -300,40 +302,50 @@ def _judge(cited: Sequence[LocatedSentence], chat: ChatModel, question_id: UUID 
     If the model fails to judge, the caller decides: the answer is already written.
     """
     wanted = [
-        index
+        (index, one)
         for index, one in enumerate(cited)
         if one.places and one.said.is_statement and not one.is_quote
     ][:MOST_SENTENCES]
-    if not wanted:
-        return Opinion({})
-    prompt = _prompt([(index, cited[index]) for index in wanted], chat.input_limit(Role.JUDGE))
     about = About(STAGE, question_id=question_id)
-
-    def of_no_sentence(judgement: Judgement) -> str:
-        is_one = any(one.sentence - 1 in wanted for one in judgement.verdicts)
-        return "" if is_one else f"The sentences have the numbers {[at + 1 for at in wanted]}."
-
+    requests = [
+        ChatRequest(Role.JUDGE, prompt, about, schema=Judgement, wrong=partial(_of_none, numbers))
+        for prompt, numbers in _prompts(wanted, chat.input_limit(Role.JUDGE))
+    ]
+    said, problem = list[Judged](), ""
     try:
-        reply = chat.ask(
-            ChatRequest(Role.JUDGE, prompt, about, schema=Judgement, wrong=of_no_sentence)
-        )
+        for _, reply in chat.ask_many(requests):
+            if isinstance(reply, ReplyError):
+                problem = reply.code
+            elif reply.value:
+                said += reply.value.verdicts
     except ModelError as error:
-        return Opinion({}, problem=error.code)
-    name = chat.model_of(Role.JUDGE)[:LONGEST_NAME]
-    said = reply.value.verdicts if reply.value else []
-    checks = {}
-    for one in said:
-        if one.sentence - 1 in wanted:
-            verdict, score = _VERDICTS[one.verdict]
-            checks[one.sentence - 1] = Check(verdict, name, score)
-    return Opinion(checks, by=name if checks else "", problem="" if checks else "reply_empty")
+        problem = error.code
+    name, judged = chat.model_of(Role.JUDGE)[:LONGEST_NAME], {index for index, _ in wanted}
+    checks = {one.sentence - 1: _verdict(one, name) for one in said if one.sentence - 1 in judged}
+    if requests and not checks:
+        problem = problem or "reply_empty"
+    return Opinion(checks, by=name if checks else "", problem=problem)
 
 
-def _prompt(cited: Sequence[tuple[int, LocatedSentence]], limit: int) -> Prompt:
-    """Fit in as many sentences as possible; the rest are checked the other way."""
+def _of_none(numbers: Sequence[int], judgement: Judgement) -> str:
+    is_one = any(one.sentence in numbers for one in judgement.verdicts)
+    return "" if is_one else f"The sentences have the numbers {list(numbers)}."
+
+
+def _verdict(said: Judged, name: str) -> Check:
+    verdict, score = _VERDICTS[said.verdict]
+    return Check(verdict, name, score)
+
+
+def _prompts(
+    cited: Sequence[tuple[int, LocatedSentence]], limit: int
+) -> list[tuple[Prompt, list[int]]]:
+    """Put the sentences into prompts, side by side where one does not hold all. A sentence that
+    does not fit any is checked the other way."""
     template = load(_TEMPLATE)
-    lines: list[str] = []
-    room = limit - count_tokens(template.system) - 100
+    longest = limit - count_tokens(template.system) - 100
+    batches: list[dict[int, str]] = []
+    room = 0
     for index, one in cited:
         evidence = "\n".join(
             f"{' > '.join((hit.title, *hit.heading_path))}: {text}"
@@ -342,11 +354,17 @@ def _prompt(cited: Sequence[tuple[int, LocatedSentence]], limit: int) -> Prompt:
         )
         sentence = fenced(one.said.text.strip(), "sentence")
         line = f"{index + 1}.\n{sentence}\n{fenced(evidence, 'passages')}"
-        room -= count_tokens(line) + 2
-        if room < 0:
-            break
-        lines.append(line)
-    return template.fill(sentences="\n\n".join(lines))
+        cost = count_tokens(line) + 2
+        if cost > longest:
+            continue
+        if cost > room or len(batches[-1]) == JUDGED_TOGETHER:
+            batches.append({})
+            room = longest
+        batches[-1][index + 1] = line
+        room -= cost
+    return [
+        (template.fill(sentences="\n\n".join(lines.values())), list(lines)) for lines in batches
+    ]
 
 
 def _with_neighbours(hit: Hit, spans: Sequence[tuple[int, int]]) -> Iterator[str]:

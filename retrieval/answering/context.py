@@ -84,16 +84,23 @@ class Context:
 
 
 def build(
-    found: ModeResult, numbering: Numbering, shares: Shares, budget: int, date: str = ""
+    found: ModeResult,
+    numbering: Numbering,
+    shares: Shares,
+    budget: int,
+    date: str = "",
+    first: frozenset[str] = frozenset(),
 ) -> Context:
     """Build a context of at most ``budget`` tokens; points by score, the rest in the order
-    found. With a ``date``, sentences of passages that do not hold then are left out."""
+    found, what has one of the labels ``first`` before all else. With a ``date``, sentences of
+    passages that do not hold then are left out."""
     sections = [
         *(_records(name, kinds, numbering) for name, kinds in _KINDS.items()),
         Section("points", [_point(one, numbering) for one in by_score(found.points)], 0),
         Section("passages", _passages(numbering.hits, found.reading, date), 0),
     ]
     for section in sections:
+        section.items.sort(key=lambda item: first.isdisjoint(item.labels))
         section.budget = int(budget * getattr(shares, section.name))
     _fill(sections, budget)
     while True:

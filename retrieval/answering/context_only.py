@@ -44,8 +44,9 @@ def context_only(asking: Asking, only: str) -> dict[str, Any]:
     if asking.mode == BYPASS.name:
         return _without_documents(asking, ports, only)
     asking, _, found = flow.gathered(replace(asking, ports=ports), SILENT)
-    allows_general = ports.options.allows_general
-    numbering, prompt, context = writing.composed(asking, found, allows_general=allows_general)
+    task = writing.Task.of(asking, found, ports.options)
+    prompt, context = writing.composed(task, form=asking.options.response)
+    numbering = task.numbering
     items = list(_items(context, numbering))
     return {
         "plan": explain.plan(asking, found),
@@ -66,7 +67,7 @@ def _without_documents(asking: Asking, ports: Ports, only: str) -> dict[str, Any
         "tokens": 0,
         "items": [],
         "passages": [],
-        "messages": _messages(bypass.prompt_of(asking)) if only == PROMPT else [],
+        "messages": _messages(bypass.prompt_of(asking, ports.options)) if only == PROMPT else [],
         "notes": [{"code": bypass.NOTE.code, "sentence": bypass.NOTE.sentence}],
     }
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from kb_project.ports import Ports
+from retrieval.answering.options import AnswerOptions
 from retrieval.models import Outcome
 from retrieval.search.scope import Scope
 from workspaces.models import Workspace
@@ -36,6 +37,7 @@ class Asking:
     question: str
     mode: str
     scope: Scope = field(default_factory=Scope)
+    options: AnswerOptions = field(default_factory=AnswerOptions)
     earlier: tuple[Earlier, ...] = ()
     ports: Ports | None = None
     is_announced: bool = False

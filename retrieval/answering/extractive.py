@@ -29,6 +29,7 @@ from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Check, Draft, SpanOf, WrittenSentence
 from retrieval.answering.features import Candidate, groups_of
+from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
@@ -295,8 +296,7 @@ def extract(
 
 
 def write(asking: Asking, found: SearchResult) -> Draft:
-    """Draft the answer: an overview, or statements of the passages found. Call outside
-    transactions: a model makes the question's vector."""
+    """Draft an overview, or statements of the passages found. Call outside transactions."""
     query = found.query
     if composed := _connection(found):
         return _draft(asking, found, *composed, {"is_connection": True})
@@ -308,6 +308,8 @@ def write(asking: Asking, found: SearchResult) -> Draft:
     with access.in_workspace(query.workspace_id):
         made = extract(query, found.hits, parts)
     choice = made.choice
+    if asking.options.response is ResponseType.SHORT and len(parts) == 1 and not choice.is_list:
+        choice = replace(choice, chosen=choice.chosen[:1])
     numbering = Numbering(found.hits, sources={hit.chunk_id: hit for hit in made.hits})
     figures = {
         "probability": round(choice.probability, 4),
@@ -315,9 +317,8 @@ def write(asking: Asking, found: SearchResult) -> Draft:
         "sentences_read": made.read,
     }
     written = [_written(one, numbering) for one in choice.chosen]
-    draft = _draft(asking, found, written, numbering, figures)
     return replace(
-        draft,
+        _draft(asking, found, written, numbering, figures),
         outcome=choice.outcome,
         is_supported=choice.outcome is Outcome.ANSWERED,
         nearest=[_near(one) for one in choice.nearest],

@@ -18,9 +18,11 @@ from retrieval.answering import (
     follow_ups,
     greeting,
     scheduler,
+    sections,
     writing,
 )
 from retrieval.answering.drafts import Asking, Draft, Suggested
+from retrieval.answering.options import ResponseType
 from retrieval.search import services
 from retrieval.search.modes import BYPASS, mode_named
 from retrieval.search.query import clean_question
@@ -31,7 +33,13 @@ from retrieval.search.services import SearchResult
 from workspaces.ports import ports_for
 
 PASSAGES: Final = 12
-"""The most passages an answer may be made from."""
+"""The most passages an answer may be made from …"""
+PASSAGES_OF_REPORT: Final = 30
+"""… and a report of several sections."""
+NEEDS_MODEL: Final = (
+    "options_need_model",
+    "Response types and instructions need a chat model: these are the documents' own sentences.",
+)
 READING: Final = {"name": "plan", "sentence": "Reading the question in its conversation."}
 SEARCHING: Final = {"name": "search", "sentence": "Searching for passages."}
 SUGGESTING: Final = {"name": "suggest", "sentence": "Looking for follow-up questions."}
@@ -64,7 +72,9 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     reporter.check()
     chat = found.query.chat
     if chat is not None and writing.can_write(found):
-        draft = writing.write(asking, found, chat, reporter)
+        is_long = asking.options.response is ResponseType.REPORT
+        author = sections.written if is_long else writing.in_one_piece
+        draft = writing.write(asking, found, chat, reporter, author)
     else:
         draft = extractive.write(asking, found)
     draft.trace["calls"] = explain.calls(found)
@@ -84,6 +94,8 @@ def gathered(asking: Asking, reporter: Reporter) -> tuple[Asking, Rewrite, Searc
     found = _find(replace(asking, question=rewrite.question), reporter)
     for note in rewrite.notes:
         found.query.note(note.code, note.sentence)
+    if found.query.chat is None and asking.options.needs_model:
+        found.query.note(*NEEDS_MODEL)
     return asking, rewrite, found
 
 
@@ -118,12 +130,15 @@ def rewritten(asking: Asking, reporter: Reporter) -> Rewrite:
 def _find(asking: Asking, reporter: Reporter) -> SearchResult:
     if asking.earlier:
         reporter.emit(EventKind.STEP, SEARCHING)
+    is_report = asking.options.response is ResponseType.REPORT
+    is_long = is_report and (asking.ports or ports_for(asking.workspace.pk)).chat is not None
     return services.search(
         workspace=asking.workspace,
         question=asking.question,
         mode=asking.mode,
-        top_k=PASSAGES,
+        top_k=PASSAGES_OF_REPORT if is_long else PASSAGES,
         scope=asking.scope,
+        topics=asking.options.topics,
         question_id=asking.question_id,
         reporter=reporter,
         ports=asking.ports,

@@ -33,6 +33,7 @@ from retrieval.answering.drafts import (
 )
 from retrieval.answering.events import AnsweredBeforeError, StoredReporter, TakenOverError
 from retrieval.answering.greeting import is_greeting
+from retrieval.answering.options import AnswerOptions
 from retrieval.models import Answer, AnswerState, Question
 from retrieval.search.reporting import EventKind, StoppedError
 from retrieval.search.scope import Scope
@@ -197,6 +198,7 @@ def asking_of(workspace: Workspace, question: Question, answer: Answer) -> Askin
         question=question.text,
         mode=answer.mode or question.mode,
         scope=Scope.from_json(question.scope),
+        options=AnswerOptions.from_json(answer.options),
         earlier=earlier_than(question),
     )
 

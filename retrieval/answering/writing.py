@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import regex
 
-from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
+from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt, fenced, load
 from retrieval.answering import checking, conflicts, explain
 from retrieval.answering.citations import citing
+from retrieval.answering.citations.citing import ModelSentence
 from retrieval.answering.citations.labels import Numbering, number
-from retrieval.answering.citations.markers import MarkerFilter
+from retrieval.answering.citations.markers import Counts, MarkerFilter
 from retrieval.answering.context import Context, build
 from retrieval.answering.drafts import Asking, Draft, Earlier
 from retrieval.models import Outcome
@@ -89,8 +91,12 @@ def stream(
         # Closing the generator stops the call; only the text so far is paid for.
         if isinstance(pieces, Generator):
             pieces.close()
+    return sieve, says_nothing(sieve, refusal)
+
+
+def says_nothing(sieve: MarkerFilter, refusal: Refusal) -> bool:
     is_refused = refusal.is_heard and not sieve.placed
-    return sieve, is_refused or not _WORD.search(sieve.text)
+    return is_refused or not _WORD.search(sieve.text)
 
 
 def _shown(pieces: Iterator[str], sieve: MarkerFilter, refusal: Refusal) -> Iterator[str]:
@@ -122,19 +128,87 @@ def can_write(found: SearchResult) -> bool:
     return found.query.chat is not None and has_data and bool(given)
 
 
-def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Reporter) -> Draft:
-    """Write the answer. Call outside transactions. Raises ModelError if no answer comes,
-    StoppedError."""
-    query, options = found.query, ports_for(found.query.workspace_id).options
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An answer to write: what was asked, what was found, how it is wanted. ``numbering`` has the
+    labels that may be cited."""
+
+    asking: Asking
+    found: SearchResult
+    options: ModelOptions
+    numbering: Numbering
+
+    @classmethod
+    def of(cls, asking: Asking, found: SearchResult, options: ModelOptions) -> Task:
+        """Call outside transactions: the passages behind records are read."""
+        numbering = number(found.query, found.found, found.hits)
+        numbering.allows_general = options.allows_general
+        return cls(asking, found, options, numbering)
+
+    @property
+    def about(self) -> About:
+        return About(STAGE, question_id=self.found.query.question_id)
+
+    @property
+    def said(self) -> dict[str, str]:
+        """What was asked and wished for, as prompts take it."""
+        return {
+            "conversation": conversation_of(self.asking.earlier),
+            "question": fenced(self.found.query.question, "question"),
+            **instructions_of(self.asking, self.options),
+        }
+
+    def context(self, budget: int, first: frozenset[str] = frozenset()) -> Context:
+        """Build a context of at most so many tokens; its labels may be cited from now on."""
+        shares, budget = self.found.mode.shares, max(LEAST_TOKENS, budget)
+        context = build(
+            self.found.found, self.numbering, shares, budget, self.found.query.as_of, first
+        )
+        self.numbering.given = context.labels
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model wrote, and from what; ``counts`` are those of its markers, ``figures`` go into
+    the trace. ``is_refused`` if it says that the documents do not answer."""
+
+    said: Sequence[ModelSentence]
+    context: Context
+    counts: Counts
+    is_refused: bool = False
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+Author = Callable[[Task, ChatModel, Reporter], Written]
+
+
+def in_one_piece(task: Task, chat: ChatModel, reporter: Reporter) -> Written:
+    """Write the answer in one call, shown as it comes. Raises as ``stream`` does."""
     reporter.emit(EventKind.STEP, WRITING)
-    numbering, prompt, context = composed(asking, found, allows_general=options.allows_general)
-    about = About(STAGE, question_id=query.question_id)
-    request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt, about)
-    sieve, is_refused = stream(chat, request, numbering, reporter)
+    prompt, context = composed(task, form=task.asking.options.response)
+    request: ChatRequest[Any] = ChatRequest(Role.ANSWER, prompt, task.about)
+    sieve, is_refused = stream(chat, request, task.numbering, reporter)
     said = [] if is_refused else citing.sentences_in(sieve.text, sieve.placed)
+    return Written(said, context, sieve.counts, is_refused)
+
+
+def write(
+    asking: Asking,
+    found: SearchResult,
+    chat: ChatModel,
+    reporter: Reporter,
+    author: Author = in_one_piece,
+) -> Draft:
+    """Have the answer written and check it. Call outside transactions. Raises ModelError if no
+    answer comes, StoppedError."""
+    query, options = found.query, ports_for(found.query.workspace_id).options
+    task = Task.of(asking, found, options)
+    written = author(task, chat, reporter)
     reporter.emit(EventKind.STEP, CHECKING)
-    checked = checking.check_all(said, numbering, found, chat if options.wants_judge else None)
-    sentences = conflicts.mark(checked.sentences, query, numbering)
+    judge = chat if options.wants_judge else None
+    checked = checking.check_all(written.said, task.numbering, found, judge)
+    sentences = conflicts.mark(checked.sentences, query, task.numbering)
     counts = checking.counts([one.check for one in sentences])
     is_supported = bool(counts["supported"] or counts["conflict"])
     nearest = [] if is_supported else citing.nearest(query.question, found.hits)
@@ -143,52 +217,76 @@ def write(asking: Asking, found: SearchResult, chat: ChatModel, reporter: Report
     if checked.problem:
         check["problem"] = checked.problem
     trace = explain.trace(
-        asking, found, context=context, citations=sieve.counts.as_json(), check=check
+        asking, found, context=written.context, citations=written.counts.as_json(), check=check
     )
+    more = {"refused": written.is_refused, **written.figures}
+    if options.instructions:
+        more["workspace_instructions"] = options.instructions
     return Draft(
         outcome=Outcome.ANSWERED if is_supported else without,
         is_supported=is_supported,
         sentences=sentences,
-        citations=citing.cited_passages(sentences, numbering),
+        citations=citing.cited_passages(sentences, task.numbering),
         nearest=nearest,
-        trace=found.trace | trace | {"refused": is_refused},
+        trace=found.trace | trace | more,
         mode=found.mode.name,
         written_by=chat.model_of(Role.ANSWER)[:LONGEST_NAME],
     )
 
 
-def prompt_of(
-    asking: Asking, question: str, context: Context | None, *, allows_general: bool
-) -> Prompt:
-    general = "answer_general" if allows_general else "answer_closed"
-    return load(_PROMPTS / "answer.md").fill(
-        general=load(_PROMPTS / f"{general}.md").system,
-        conversation=conversation_of(asking.earlier),
-        context=context.text if context else "",
-        question=fenced(question, "question"),
+def composed(
+    task: Task,
+    *,
+    form: str,
+    section: str = "",
+    most: int = MOST_TOKENS,
+    first: frozenset[str] = frozenset(),
+) -> tuple[Prompt, Context]:
+    """Return the prompt with as much context as fits, at most ``most`` tokens.
+
+    ``form`` names the prompt that says what the answer is to look like. Without a model the context
+    is as long as the largest window gets.
+    """
+    empty = _prompt(task, form, section, "")
+    if (chat := task.found.query.chat) is not None:
+        most = min(most, room_beside(empty, chat))
+    context = task.context(most, first)
+    return _prompt(task, form, section, context.text), context
+
+
+def room_beside(empty: Prompt, chat: ChatModel) -> int:
+    """Return the tokens that a context may take in a prompt that is otherwise ``empty``."""
+    return (
+        chat.input_limit(Role.ANSWER) - count_tokens(empty.system) - count_tokens(empty.user) - 32
     )
 
 
-def composed(
-    asking: Asking, found: SearchResult, *, allows_general: bool
-) -> tuple[Numbering, Prompt, Context]:
-    """Return the prompt with as much context as fits, and the labels that may be cited.
+def _prompt(task: Task, form: str, section: str, context: str) -> Prompt:
+    general = "answer_general" if task.options.allows_general else "answer_closed"
+    return load(_PROMPTS / "answer.md").fill(
+        form=form_of(form),
+        general=load(_PROMPTS / f"{general}.md").system,
+        context=context,
+        section=section,
+        **task.said,
+    )
 
-    Without a model the context is as long as the largest window gets. Call outside transactions.
-    """
-    query = found.query
-    numbering = number(query, found.found, found.hits)
-    numbering.allows_general = allows_general
-    empty = prompt_of(asking, query.question, None, allows_general=allows_general)
-    budget = MOST_TOKENS
-    if query.chat is not None:
-        taken = count_tokens(empty.system) + count_tokens(empty.user) + 32
-        budget = min(budget, query.chat.input_limit(Role.ANSWER) - taken)
-    shares = found.mode.shares
-    context = build(found.found, numbering, shares, max(LEAST_TOKENS, budget), query.as_of)
-    numbering.given = context.labels
-    prompt = prompt_of(asking, query.question, context, allows_general=allows_general)
-    return numbering, prompt, context
+
+def form_of(name: str) -> str:
+    """Return what a prompt says on the form of an answer: of a response type, or of a section."""
+    return load(_PROMPTS / f"answer_form_{name}.md").system
+
+
+def instructions_of(asking: Asking, options: ModelOptions) -> dict[str, str]:
+    """Return the instructions of the workspace and of the person who asks, as prompts take them."""
+    given = {
+        "workspace_instructions": ("Instructions of this workspace:", options.instructions),
+        "instructions": ("Instructions of the person who asks:", asking.options.instructions),
+    }
+    return {
+        name: f"{lead}\n{fenced(text, 'instructions')}" if text else ""
+        for name, (lead, text) in given.items()
+    }
 
 
 def conversation_of(earlier: Sequence[Earlier]) -> str:

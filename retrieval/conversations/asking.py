@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final, LiteralString
 from uuid import UUID
@@ -18,6 +19,7 @@ from kb_project.jobs import notify, workers
 from kb_project.sql import run_sql
 from retrieval.answering import bypass, context_only, events, jobs
 from retrieval.answering.drafts import Asking
+from retrieval.answering.options import AnswerOptions
 from retrieval.conversations import queries
 from retrieval.models import Answer, AnswerState, Conversation, Question
 from retrieval.search import scope_entities
@@ -47,10 +49,10 @@ WITH conversation AS (
      WHERE %(is_new)s
 ), answer AS (
     INSERT INTO retrieval_answer
-           (workspace_id, id, question_id, state, mode, is_supported, sentences, nearest, trace,
-            written_by, worker, lease_until, created_at)
-    VALUES (%(workspace)s, %(answer)s, %(question)s, %(state)s, %(answer_mode)s, false,
-            '[]', '[]', '{}', '', %(worker)s, %(lease_until)s, %(now)s)
+           (workspace_id, id, question_id, state, mode, options, is_supported, sentences, nearest,
+            trace, written_by, worker, lease_until, created_at)
+    VALUES (%(workspace)s, %(answer)s, %(question)s, %(state)s, %(answer_mode)s,
+            %(options)s::jsonb, false, '[]', '[]', '{}', '', %(worker)s, %(lease_until)s, %(now)s)
 ), event AS (
     INSERT INTO retrieval_answerevent
            (workspace_id, answer_id, sequence, kind, payload, created_at)
@@ -67,13 +69,14 @@ SECONDS_HERE: Final = 600.0
 """Seconds an answer made in this process may take before it counts as interrupted."""
 
 
-def question_ask(
+def question_ask(  # noqa: PLR0913  what is asked, where to look, and how to answer
     *,
     workspace: Workspace,
     user: User | None,
     question: str,
     mode: str,
     scope: Scope | None = None,
+    options: AnswerOptions | None = None,
     conversation_id: UUID | None = None,
 ) -> Answer:
     """Keep the question, and have a worker answer it as soon as the transaction commits.
@@ -86,16 +89,17 @@ def question_ask(
     _check_mode(workspace, mode)
     with access.within(workspace.pk):
         asked = _question(workspace, user, question, mode, scope or Scope(), conversation_id)
-        return _queued(asked, is_new=True)
+        return _queued(asked, options or AnswerOptions(), is_new=True)
 
 
-def ask(
+def ask(  # noqa: PLR0913  as above
     *,
     workspace: Workspace,
     user: User | None,
     question: str,
     mode: str,
     scope: Scope | None = None,
+    options: AnswerOptions | None = None,
     conversation_id: UUID | None = None,
 ) -> Answer:
     """Answer a question in this process, and keep question, answer and citations.
@@ -107,7 +111,7 @@ def ask(
     _check_mode(workspace, mode)
     with access.in_workspace(workspace.pk):
         asked = _question(workspace, user, question, mode, scope or Scope(), conversation_id)
-        answer = _begun(asked)
+        answer = _begun(asked, options or AnswerOptions())
         asking = jobs.asking_of(workspace, asked, answer)
     jobs.run_here(answer, asking)
     return answer
@@ -121,6 +125,7 @@ def context_for(  # noqa: PLR0913  what is asked, where to look, and what of it
     mode: str,
     only: str,
     scope: Scope | None = None,
+    options: AnswerOptions | None = None,
     conversation_id: UUID | None = None,
 ) -> dict[str, Any]:
     """Return what an answer would be written from, as ``context_only`` does; store nothing.
@@ -136,7 +141,7 @@ def context_for(  # noqa: PLR0913  what is asked, where to look, and what of it
         asked.created_at = timezone.now()
         earlier = jobs.earlier_than(asked) if conversation_id else ()
     return context_only.context_only(
-        Asking(workspace, None, question, mode, scope, earlier=earlier), only
+        Asking(workspace, None, question, mode, scope, options or AnswerOptions(), earlier), only
     )
 
 
@@ -161,8 +166,16 @@ def answer_stop(*, workspace: Workspace, user: User, answer_id: UUID) -> Answer:
     return answer
 
 
-def answer_again(*, workspace: Workspace, user: User, question_id: UUID, mode: str = "") -> Answer:
-    """Have a worker make a new answer to the same question, in another mode if one is given.
+def answer_again(
+    *,
+    workspace: Workspace,
+    user: User,
+    question_id: UUID,
+    mode: str = "",
+    options: Mapping[str, Any] | None = None,
+) -> Answer:
+    """Have a worker make a new answer to the same question, in another mode if one is given, and
+    with the options of its newest answer where ``options`` do not replace them.
 
     Raises NotFoundError, InputError for an unknown mode, ConflictError if it may not be used.
     """
@@ -172,7 +185,9 @@ def answer_again(*, workspace: Workspace, user: User, question_id: UUID, mode: s
         question = Question.objects.in_workspace(workspace).filter(pk=question_id).first()
         if question is None:
             raise NotFoundError("There is no such question in this workspace.")
-        answer = _queued(question, mode=mode)
+        before = queries.newest_options(question=question)
+        wanted = AnswerOptions.from_json({**before, **(options or {})})
+        answer = _queued(question, wanted, mode=mode)
     logger.info("question asked again question=%s by=%s", question_id, user.pk)
     return answer
 
@@ -230,12 +245,15 @@ def title_of(question: str) -> str:
     return question[:LONGEST_TITLE].rpartition(" ")[0] + "…"
 
 
-def _queued(question: Question, *, mode: str = "", is_new: bool = False) -> Answer:
+def _queued(
+    question: Question, options: AnswerOptions, *, mode: str = "", is_new: bool = False
+) -> Answer:
     answer = Answer(
         workspace_id=question.workspace_id,
         question=question,
         state=AnswerState.QUEUED,
         mode=mode,
+        options=options.as_json(),
         written_by="",
     )
     call = notify.call_to(jobs.KIND, answer.workspace_id, answer.pk, question.asked_by_id)
@@ -243,12 +261,13 @@ def _queued(question: Question, *, mode: str = "", is_new: bool = False) -> Answ
     return answer
 
 
-def _begun(question: Question) -> Answer:
+def _begun(question: Question, options: AnswerOptions) -> Answer:
     """Create an answer that is already running, so that no worker takes it up."""
     answer = Answer(
         workspace_id=question.workspace_id,
         question=question,
         state=AnswerState.RUNNING,
+        options=options.as_json(),
         written_by="",
         worker=f"{workers.worker_name()}~here",
         lease_until=timezone.now() + timedelta(seconds=SECONDS_HERE),
@@ -279,6 +298,7 @@ def _keep(answer: Answer, *, is_new: bool, call: str) -> None:
         "scope": json.dumps(question.scope),
         "answer": answer.pk,
         "answer_mode": answer.mode,
+        "options": json.dumps(answer.options),
         "state": answer.state,
         "worker": answer.worker,
         "lease_until": answer.lease_until,

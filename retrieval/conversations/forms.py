@@ -10,6 +10,7 @@ from uuid import UUID
 from django.http import QueryDict
 
 from kb_project.errors import InputError
+from retrieval.answering.options import OPTIONS, AnswerOptions
 from retrieval.search.modes import DEFAULT_MODE, MODES, Mode
 from retrieval.search.scope import Scope
 from workspaces.pages import id_in
@@ -29,11 +30,17 @@ class Wanted:
     mode: str
     filters: Mapping[str, Any] = field(default_factory=dict)
     conversation: UUID | None = None
+    wishes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def scope(self) -> Scope:
         """Raises InputError if a filter has an invalid value."""
         return Scope.from_json(self.filters)
+
+    @property
+    def options(self) -> AnswerOptions:
+        """Raises InputError if an option has an invalid value."""
+        return AnswerOptions.from_json(self.wishes)
 
     @property
     def question(self) -> str:
@@ -59,6 +66,7 @@ def wanted_of(query: QueryDict, name: str, modes: Mapping[str, Mode] = MODES) ->
         mode=mode if mode in modes else standard_mode(),
         filters=filters_of(query),
         conversation=id_of(query, "conversation"),
+        wishes=wishes_of(query),
     )
 
 
@@ -78,6 +86,15 @@ def filters_of(query: QueryDict) -> dict[str, Any]:
         else:
             found[name] = list(dict.fromkeys(value for value in values if is_id(value)))
     return {name: value for name, value in found.items() if value}
+
+
+def wishes_of(query: QueryDict) -> dict[str, str]:
+    """Return the options of an answer that are given, as ``AnswerOptions.from_json`` takes them.
+
+    >>> wishes_of(QueryDict("response=list&level=&mode=walk"))
+    {'response': 'list', 'level': ''}
+    """
+    return {name: query.get(name, "").replace("\0", "") for name in OPTIONS if name in query}
 
 
 def standard_mode() -> str:

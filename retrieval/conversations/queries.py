@@ -11,7 +11,14 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from ingestion.knowledge import spans
 from ingestion.knowledge.queries import TERMS
-from ingestion.models import Chunk, Collection, DocumentVersion, Entity, Mention
+from ingestion.models import (
+    Chunk,
+    Collection,
+    CommunityReport,
+    DocumentVersion,
+    Entity,
+    Mention,
+)
 from kb_project.errors import NotFoundError
 from retrieval.models import Answer, Citation, Conversation, Question
 from workspaces import access
@@ -71,6 +78,18 @@ def conversations_of(*, workspace: Workspace, user: User, most: int) -> QuerySet
         .filter(asked__gt=0)
         .order_by("-updated_at")[:most]
     )
+
+
+def newest_options(*, question: Question) -> dict[str, Any]:
+    """Return how the newest answer to a question was wanted."""
+    before = Answer.objects.in_workspace(question.workspace_id).filter(question=question)
+    return before.order_by("-created_at").values_list("options", flat=True).first() or {}
+
+
+def topic_levels(*, workspace: Workspace) -> list[tuple[int, int]]:
+    """Return the levels of topics, 0 first, with the number of reports of each."""
+    reports = CommunityReport.objects.in_workspace(workspace).order_by("community__level")
+    return list(reports.values_list("community__level").annotate(number=Count("pk")))
 
 
 def collections_of(*, workspace: Workspace) -> list[Collection]:

@@ -43,6 +43,7 @@ def ask(request: UserRequest, workspace: Workspace) -> HttpResponse:
                 question=wanted.question,
                 mode=wanted.mode,
                 scope=wanted.scope,
+                options=wanted.options,
                 conversation_id=wanted.conversation,
             )
         except (InputError, ConflictError, LimitError) as error:
@@ -112,6 +113,7 @@ def question_again(request: UserRequest, workspace: Workspace, question_id: UUID
         user=request.user,
         question_id=question_id,
         mode=request.POST.get("mode", ""),
+        options=forms.wishes_of(request.POST),
     )
     return _to_answer(workspace, answer)
 

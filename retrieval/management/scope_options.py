@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 from retrieval.search import scope
 from retrieval.search.modes import DEFAULT_MODE, MODES, Mode
 from retrieval.search.scope import Scope
+from retrieval.search.topic_choice import Selection
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -23,6 +24,17 @@ def add_question_options(parser: CommandParser, modes: Mapping[str, Mode] = MODE
         "--mode", default=DEFAULT_MODE, help=f"Search mode: one of {', '.join(modes)}."
     )
     add_scope_options(parser)
+    parser.add_argument(
+        "--level",
+        type=int,
+        metavar="N",
+        help="For the mode global: the deepest level of topics to read, 0 for the main topics.",
+    )
+    parser.add_argument(
+        "--selection",
+        choices=list(Selection),
+        help="For the mode global: whether a model first rates which topics are worth reading.",
+    )
     parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
 

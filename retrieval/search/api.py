@@ -13,9 +13,11 @@ from retrieval.search import scope, services
 from retrieval.search.modes import MODES
 from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
 from retrieval.search.scope import Scope
+from retrieval.search.topic_choice import DEEPEST_LEVEL, Selection, TopicChoice
 from workspaces.api import WaitingAPIView, WorkspaceAPIView, checked, reading
 
 DEFAULT_MODE: Final = next(iter(MODES))
+WORDS: Final = ("q", "mode", "top_k", "level", "selection")
 LISTS: Final = ("documents", "collections", "tags", "media_types", "include", "exclude")
 DATES: Final = ("dated_from", "dated_to", "as_of")
 
@@ -46,6 +48,25 @@ class ScopeSerializer(serializers.Serializer[Any]):
     )
 
 
+class TopicsSerializer(serializers.Serializer[Any]):
+    """Which topics the mode `global` reads."""
+
+    level = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=DEEPEST_LEVEL,
+        help_text="The deepest level of topics to read, 0 for the main topics; if omitted, as deep"
+        " as fits.",
+    )
+    selection = serializers.ChoiceField(
+        choices=[each.value for each in Selection],
+        required=False,
+        help_text="`dynamic`: a model first rates which topics are worth reading; `fixed`: all of"
+        " the level are read; `auto`: rated if there are more than one call can read.",
+    )
+
+
 class NoteSerializer(serializers.Serializer[Any]):
     """A remark on the result, for example that vectors are still being computed."""
 
@@ -71,12 +92,12 @@ class HitSerializer(serializers.Serializer[Any]):
 class SearchApi(WaitingAPIView):
     """Passages for a question."""
 
-    class QuerySerializer(ScopeSerializer):
+    class QuerySerializer(ScopeSerializer, TopicsSerializer):
         q = serializers.CharField(max_length=LONGEST_QUESTION)
         mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
         top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
 
-    class InputSerializer(serializers.Serializer[Any]):
+    class InputSerializer(TopicsSerializer):
         q = serializers.CharField(max_length=LONGEST_QUESTION)
         mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
         top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
@@ -111,6 +132,7 @@ class SearchApi(WaitingAPIView):
             mode=wanted["mode"],
             top_k=wanted.get("top_k", settings.TOP_K),
             scope=Scope.from_json(wanted.get("scope")),
+            topics=TopicChoice.from_json(wanted),
         )
         return {
             "mode": found.mode,
@@ -127,7 +149,7 @@ def _nested(query: QueryDict) -> dict[str, Any]:
     >>> _nested(QueryDict("q=oil&tags=tide,light&tags=log"))
     {'q': 'oil', 'scope': {'tags': ['tide', 'light', 'log']}}
     """
-    words = {name: query[name] for name in ("q", "mode", "top_k") if name in query}
+    words = {name: query[name] for name in WORDS if name in query}
     scope: dict[str, Any] = {
         name: [value for given in query.getlist(name) for value in given.split(",") if value]
         for name in LISTS

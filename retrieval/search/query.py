@@ -13,6 +13,7 @@ from django.utils.functional import cached_property
 from kb_project.errors import InputError
 from kb_project.llm.ports import ChatModel, Embedder, Vectors
 from retrieval.search.reporting import SILENT, EventKind, Reporter
+from retrieval.search.topic_choice import TopicChoice
 
 LONGEST_QUESTION: Final = 4_000
 """In characters. An embedder reads about as many; anything longer is rather a document."""
@@ -80,7 +81,8 @@ class Query:
     """One question to one workspace.
 
     ``documents`` is the resolved scope, None for every document; ``include`` and ``exclude`` are
-    entities to start from and to leave out. ``as_of`` is a date, '' for any time. ``chat`` is None
+    entities to start from and to leave out. ``as_of`` is a date, '' for any time; ``topics`` says
+    which topics a global search reads. ``chat`` is None
     on the local tier; a mode that calls it does so outside transactions, reports its steps to
     ``reporter`` and makes at most ``calls`` calls. Modes add to ``notes``.
     """
@@ -93,6 +95,7 @@ class Query:
     include: tuple[UUID, ...] = ()
     exclude: tuple[UUID, ...] = ()
     as_of: str = ""
+    topics: TopicChoice = field(default_factory=TopicChoice)
     chat: ChatModel | None = None
     question_id: UUID | None = None
     calls: int = MOST_CALLS

@@ -26,6 +26,7 @@ from retrieval.search.query import (
 from retrieval.search.reporting import SILENT, Reporter
 from retrieval.search.results import Hit, ModeResult, hydrate
 from retrieval.search.scope import Scope
+from retrieval.search.topic_choice import TopicChoice
 from workspaces import access
 from workspaces.models import Workspace
 from workspaces.ports import ports_for
@@ -76,6 +77,7 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
     mode: str,
     top_k: int,
     scope: Scope | None = None,
+    topics: TopicChoice | None = None,
     vector: QuestionVector | None = None,
     question_id: UUID | None = None,
     reporter: Reporter = SILENT,
@@ -102,6 +104,7 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
         include=tuple(steering.include),
         exclude=tuple(steering.exclude),
         as_of=scope.as_of if scope else "",
+        topics=topics or TopicChoice(),
         chat=ports.chat,
         question_id=question_id,
         reporter=reporter,

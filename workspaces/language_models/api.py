@@ -100,6 +100,12 @@ class ModelsApi(WorkspaceAPIView):
             help_text="Read passages as on the local tier; the model writes reports, summaries and"
             " answers only.",
         )
+        instructions = serializers.CharField(
+            required=False,
+            allow_blank=True,
+            max_length=choice.LONGEST_INSTRUCTIONS,
+            help_text="For every answer: form, tone, language, emphasis.",
+        )
         entity_types = serializers.ListField(
             child=serializers.CharField(max_length=choice.LONGEST_TYPE),
             required=False,
@@ -122,6 +128,7 @@ class ModelsApi(WorkspaceAPIView):
         allows_general = serializers.BooleanField(source="choice.allows_general")
         wants_judge = serializers.BooleanField(source="choice.wants_judge")
         local_extraction = serializers.BooleanField(source="choice.local_extraction")
+        instructions = serializers.CharField(source="choice.instructions")
         entity_types = serializers.ListField(
             child=serializers.CharField(), source="choice.entity_types"
         )

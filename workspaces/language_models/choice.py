@@ -19,6 +19,7 @@ LONGEST_ENDPOINT: Final = 500
 LONGEST_KEY: Final = 500
 LONGEST_MODEL: Final = 120
 LONGEST_TYPE: Final = 40
+LONGEST_INSTRUCTIONS: Final = 1_000
 MOST_TYPES: Final = 40
 MOST_OUTPUT: Final = 200_000
 LONGEST_TIMEOUT: Final = 3_600
@@ -27,7 +28,7 @@ CONTEXT_WINDOW: Final = (512, 10_000_000)
 GLEANINGS: Final = (0, 5)
 OPTIONS: Final = (
     *("context_window", "concurrency", "gleanings"),
-    *("wants_claims", "allows_general", "wants_judge", "local_extraction"),
+    *("wants_claims", "allows_general", "wants_judge", "local_extraction", "instructions"),
 )
 """What settings, choices and the form have under the same name."""
 LONGEST_PARAMETERS: Final = 1_000
@@ -41,6 +42,7 @@ DEAREST: Final = Decimal(10_000)
 """Per million tokens: above it, a cost would not fit its column."""
 
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x20\x7f]")
+_UNSTORABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
 _PARAMETER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
 _API_VERSION: Final = re.compile(r"api-version=[A-Za-z0-9.-]{1,40}")
 _FULL_ADDRESS: Final = re.compile(r"/(chat/)?completions/?$")
@@ -82,6 +84,7 @@ class ModelChoice(EndpointChoice):
     allows_general: bool = False
     wants_judge: bool = True
     local_extraction: bool = False
+    instructions: str = ""
     entity_types: tuple[str, ...] = ()
 
 
@@ -137,6 +140,7 @@ def checked(choice: ModelChoice) -> ModelChoice:
         context_window=_within(choice.context_window, CONTEXT_WINDOW, "The context window"),
         gleanings=_within(choice.gleanings, GLEANINGS, "Second looks"),
         entity_types=checked_entity_types(choice.entity_types),
+        instructions=checked_instructions(choice.instructions),
     )
     has_all = all(role.value in found.role_models for role in Role)
     if found.endpoint and not found.model and not has_all:
@@ -262,6 +266,18 @@ def checked_entity_types(types: Iterable[str]) -> tuple[str, ...]:
         raise _refused(f"There may be at most {MOST_TYPES} entity types.")
     if any(len(name) > LONGEST_TYPE or not name.isprintable() for name in found):
         raise _refused(f"An entity type has at most {LONGEST_TYPE} printable characters.")
+    return found
+
+
+def checked_instructions(text: str) -> str:
+    """Return instructions for answers on one line.
+
+    >>> checked_instructions(" Write for\\n engineers. ")
+    'Write for engineers.'
+    """
+    found = " ".join(_UNSTORABLE.sub(" ", text).split())
+    if len(found) > LONGEST_INSTRUCTIONS:
+        raise _refused(f"Instructions have at most {LONGEST_INSTRUCTIONS:,} characters.")
     return found
 
 

@@ -106,6 +106,12 @@ class ModelForm(forms.Form):
         required=False,
         label="Let answers add general knowledge, in sentences marked to be verified",
     )
+    instructions = _text_field(
+        "Instructions for answers",
+        rules.LONGEST_INSTRUCTIONS,
+        "Added to every question asked here. They do not change how sources are cited.",
+        placeholder="Write for engineers, in metric units.",
+    )
     entity_types = _text_field(
         "Entity types",
         rules.MOST_TYPES * (rules.LONGEST_TYPE + 2),

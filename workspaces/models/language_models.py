@@ -30,7 +30,8 @@ class ModelSettings(TenantModel):
     "language", "examples", "types", "persona", "report_rating", "report_language"}``.
     ``allows_general`` lets answers add general knowledge, marked as
     such; ``wants_judge`` has a model compare each sentence of an answer with what it cites;
-    with ``local_extraction`` passages are read without the model, as on the local tier.
+    with ``local_extraction`` passages are read without the model, as on the local tier;
+    ``instructions`` go into the prompt of every answer.
     ``may_use_installation`` is the operator's permission to use the installation's model.
     ``reranker`` reorders a search's passages; ``rerank_*`` configure the kind ``endpoint``, which
     has its own key.
@@ -53,6 +54,7 @@ class ModelSettings(TenantModel):
     allows_general = models.BooleanField(default=False, db_default=False)
     wants_judge = models.BooleanField(default=True, db_default=True)
     local_extraction = models.BooleanField(default=False, db_default=False)
+    instructions = models.TextField(default="", db_default="", blank=True)
     entity_types = ArrayField(models.CharField(max_length=40), default=list, blank=True)
     tuning = models.JSONField(default=dict, blank=True)
     reranker = models.CharField(

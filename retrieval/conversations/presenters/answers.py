@@ -17,7 +17,9 @@ from ingestion.documents.links import reader_url
 from ingestion.documents.presenters import where_of
 from ingestion.documents.reader.blocks import plain
 from retrieval.answering import greeting
+from retrieval.answering.options import OPTIONS
 from retrieval.conversations import queries
+from retrieval.conversations.presenters.ask_box import wishes_in
 from retrieval.conversations.presenters.passages import (
     Card,
     Chip,
@@ -111,7 +113,8 @@ class ShownAnswer:
 
     ``is_final`` if it is final, though follow-up questions may still be coming. ``message`` says
     that there is no answer, ``next_step`` what to do then; ``note`` is the one line below an
-    answer, and ``remarks`` are all other notes made when it was asked.
+    answer, and ``remarks`` are all other notes made when it was asked. ``wishes`` say how it was
+    wanted, ``options`` are the same to ask again with.
     """
 
     id: str
@@ -138,6 +141,8 @@ class ShownAnswer:
     graph_url: str
     kind_label: str
     kind_explanation: str
+    wishes: tuple[str, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def sentences(self) -> tuple[ShownSentence, ...]:
@@ -183,6 +188,8 @@ def shown_answer(*, workspace: Workspace, asked: Asked) -> ShownAnswer:
         graph_url=_graph_url(workspace, asked),
         kind_label=label,
         kind_explanation=explanation,
+        wishes=wishes_in(answer.options),
+        options=tuple((name, answer.options.get(name, "")) for name in OPTIONS),
     )
 
 

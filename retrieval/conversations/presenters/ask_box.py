@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -16,10 +16,13 @@ from ingestion.documents.links import format_label
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Document, DocumentState, Entity
 from retrieval.answering import bypass
+from retrieval.answering.options import LABELS, ResponseType
 from retrieval.conversations import queries
 from retrieval.conversations.forms import DATES, is_id, standard_mode
 from retrieval.models import Conversation, Question
 from retrieval.search.modes import ANSWER_MODES, BYPASS, GROUPS, MODES, Mode
+from retrieval.search.topic_choice import Selection
+from workspaces.language_models.choice import LONGEST_INSTRUCTIONS
 from workspaces.models import User, Workspace
 from workspaces.ports import ports_for
 
@@ -203,6 +206,99 @@ def label_of(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class FormChoice:
+    """A value of an option of answers; ``is_offered`` if it can be chosen."""
+
+    value: str
+    label: str
+    explanation: str = ""
+    is_chosen: bool = False
+    is_offered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FormPanel:
+    """How the answer is wanted. Without a model, most forms and instructions are not offered."""
+
+    responses: tuple[FormChoice, ...]
+    instructions: str
+    longest: int
+    levels: tuple[FormChoice, ...]
+    selections: tuple[FormChoice, ...]
+    has_model: bool
+
+    @property
+    def label(self) -> str:
+        return next(one.label for one in self.responses if one.is_chosen)
+
+
+SELECTIONS: Final = {
+    Selection.AUTO: "Rate topics first if there are many",
+    Selection.DYNAMIC: "Always rate topics first",
+    Selection.FIXED: "Read all topics of the level",
+}
+
+
+def form_panel(*, workspace: Workspace, options: Mapping[str, Any], has_model: bool) -> FormPanel:
+    """Build the panel; ``options`` as submitted, or as stored with an answer."""
+    response = str(options.get("response") or ResponseType.DEFAULT)
+    if response not in set(ResponseType):
+        response = ResponseType.DEFAULT
+    level = str(options.get("level", "") or "") if options.get("level") != 0 else "0"
+    selection = options.get("selection") or Selection.AUTO
+    free = (ResponseType.DEFAULT, ResponseType.SHORT)
+    return FormPanel(
+        responses=tuple(
+            FormChoice(one.value, *LABELS[one], one == response, has_model or one in free)
+            for one in ResponseType
+        ),
+        instructions=str(options.get("instructions") or ""),
+        longest=LONGEST_INSTRUCTIONS,
+        levels=tuple(_levels(workspace, level)),
+        selections=tuple(
+            FormChoice(one.value, label, is_chosen=one == selection)
+            for one, label in SELECTIONS.items()
+        ),
+        has_model=has_model,
+    )
+
+
+def forms_for(workspace: Workspace) -> list[tuple[str, str, str]]:
+    """Return the response types that an answer can be had in, with label and explanation."""
+    if ports_for(workspace.pk).chat is None:
+        return []
+    return [(one.value, *LABELS[one]) for one in ResponseType]
+
+
+def _levels(workspace: Workspace, chosen: str) -> Iterator[FormChoice]:
+    """Yield the levels to choose from; none if the topics are not nested."""
+    levels = queries.topic_levels(workspace=workspace)
+    if len(levels) < 2 and not chosen:
+        return
+    yield FormChoice("", "As deep as fits", is_chosen=not chosen)
+    for level, count in levels:
+        name = "Main topics" if level == 0 else f"Down to level {level}"
+        yield FormChoice(str(level), f"{name} ({count:,})", is_chosen=str(level) == chosen)
+
+
+def wishes_in(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say how an answer was wanted, where that was chosen.
+
+    >>> wishes_in({"response": "list", "instructions": "In French.", "level": 0})
+    ('List', 'Instructions: “In French.”', 'Main topics only')
+    """
+    response, level = options.get("response"), options.get("level")
+    wishes = [LABELS[ResponseType(response)][0]] if response in set(ResponseType) else []
+    if instructions := options.get("instructions"):
+        wishes.append(f"Instructions: “{instructions}”")
+    if level is not None:
+        wishes.append("Main topics only" if level == 0 else f"Topics down to level {level}")
+    if options.get("selection") in set(Selection):
+        wishes.append(SELECTIONS[Selection(options["selection"])])
+    return tuple(wishes)
+
+
+@dataclass(frozen=True, slots=True)
 class AskBox:
     """The question box; ``reading`` documents are not processed yet; ``conversation`` is
     continued."""
@@ -210,19 +306,21 @@ class AskBox:
     groups: tuple[ModeGroup, ...]
     mode: Mode
     scope: ScopePanel
+    form: FormPanel
     documents: int
     reading: int = 0
     question: str = ""
     conversation: UUID | None = None
 
 
-def ask_box(
+def ask_box(  # noqa: PLR0913  all that the box shows
     *,
     workspace: Workspace,
     question: str = "",
     mode: str = "",
     filters: Mapping[str, Any] | None = None,
     conversation: UUID | None = None,
+    options: Mapping[str, Any] | None = None,
     is_search: bool = False,
 ) -> AskBox:
     counts = document_queries.state_counts(workspace=workspace)
@@ -230,6 +328,11 @@ def ask_box(
         groups=mode_groups(None if is_search else workspace),
         mode=ANSWER_MODES.get(mode) or MODES[standard_mode()],
         scope=scope_panel(workspace=workspace, filters=filters or {}),
+        form=form_panel(
+            workspace=workspace,
+            options=options or {},
+            has_model=ports_for(workspace.pk).chat is not None,
+        ),
         documents=document_queries.searched_count(workspace=workspace),
         reading=counts[DocumentState.QUEUED.value] + counts[DocumentState.WORKING.value],
         question=question,
@@ -246,6 +349,7 @@ def ask_next(*, workspace: Workspace, user: User, question: Question) -> AskBox:
         workspace=workspace,
         mode=question.mode,
         filters=question.scope,
+        options=queries.newest_options(question=question),
         conversation=own(workspace, user, question.conversation_id),
     )
 

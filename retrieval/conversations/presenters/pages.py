@@ -11,6 +11,7 @@ from ingestion.documents import queries as document_queries
 from ingestion.documents.reader.blocks import plain
 from ingestion.knowledge import conflicts, topics, watches
 from retrieval.answering import suggestions
+from retrieval.answering.options import LABELS, ResponseType
 from retrieval.conversations import queries as questions
 from retrieval.conversations.forms import Wanted
 from retrieval.conversations.presenters.answers import progress_of, shown_answer
@@ -18,6 +19,7 @@ from retrieval.conversations.presenters.ask_box import (
     AskBox,
     ask_box,
     ask_next,
+    forms_for,
     label_of,
     mode_groups,
     own,
@@ -76,6 +78,7 @@ def ask_page(*, workspace: Workspace, user: User, wanted: Wanted) -> dict[str, A
             mode=wanted.mode,
             filters=wanted.filters,
             conversation=own(workspace, user, wanted.conversation),
+            options=wanted.wishes,
         ),
         "conversations": list(
             questions.conversations_of(workspace=workspace, user=user, most=CONVERSATIONS_SHOWN)
@@ -103,6 +106,7 @@ def answer_part(
         "explained": explained(workspace=workspace, answer=answer),
         "tries": tries_of(workspace=workspace, question=question, shown=answer),
         "groups": mode_groups(workspace),
+        "forms": forms_for(workspace),
     }
 
 
@@ -205,6 +209,13 @@ def tries_of(*, workspace: Workspace, question: Question, shown: Answer) -> tupl
     """Return all answers to a question, oldest first."""
     rows = Answer.objects.in_workspace(workspace).filter(question_id=question.pk)
     return tuple(
-        Try(row, number, label_of(row.mode or question.mode), row.pk == shown.pk)
+        Try(row, number, _try_label(row, question), row.pk == shown.pk)
         for number, row in enumerate(rows.order_by("created_at"), start=1)
     )
+
+
+def _try_label(answer: Answer, question: Question) -> str:
+    """Name the mode, and the form if one was chosen."""
+    mode, response = label_of(answer.mode or question.mode), answer.options.get("response")
+    is_chosen = response in set(ResponseType)
+    return f"{mode} · {LABELS[ResponseType(response)][0]}" if is_chosen else mode

@@ -10,6 +10,7 @@ from django.core.management.base import CommandParser
 
 from kb_project.commands import DataCommand
 from retrieval.answering import context_only
+from retrieval.answering.options import AnswerOptions, ResponseType
 from retrieval.conversations import asking, queries
 from retrieval.management.scope_options import add_question_options, scope_of
 from retrieval.models import NEXT_STEP, Outcome
@@ -22,6 +23,14 @@ class Command(DataCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_question_options(parser, ANSWER_MODES)
+        parser.add_argument(
+            "--response", choices=list(ResponseType), help="The form of the answer."
+        )
+        parser.add_argument(
+            "--instructions",
+            metavar="TEXT",
+            help="Wishes on form, tone, language and emphasis, for a chat model.",
+        )
         parser.add_argument(
             "--only",
             choices=context_only.CHOICES,
@@ -37,6 +46,7 @@ class Command(DataCommand):
             "question": options["question"],
             "mode": options["mode"],
             "scope": scope_of(workspace, options),
+            "options": AnswerOptions.from_json(options),
         }
         if options["only"]:
             self._print_context(asking.context_for(**wanted, only=options["only"]), options)

@@ -14,6 +14,7 @@ from retrieval.management.scope_options import add_question_options, scope_of
 from retrieval.search import services
 from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
+from retrieval.search.topic_choice import TopicChoice
 from workspaces.people import queries as people_queries
 
 
@@ -32,6 +33,7 @@ class Command(DataCommand):
             mode=options["mode"],
             top_k=options["top_k"],
             scope=scope_of(workspace, options),
+            topics=TopicChoice.from_json(options),
         )
         if options["json"]:
             self.stdout.write(json.dumps(as_json(found), ensure_ascii=False))

@@ -10,6 +10,7 @@ from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from retrieval.search import hybrid, sql as sql
 from retrieval.search.drift import follow_ups
+from retrieval.search.global_search.map_reduce import RankedReports
 from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.query import Note, Query, ScoredChunk
 from retrieval.search.results import ModeResult, Record, Seed
@@ -31,8 +32,9 @@ FIRST: Final = 2.0
 """Weight of the question's own list, against 1 for a name's."""
 
 
-def found(query: Query, ranked: Sequence[Ranked]) -> ModeResult:
+def found(query: Query, reports: RankedReports) -> ModeResult:
     """Search outside transactions. The same documents and question give the same searches."""
+    ranked = reports.ranked
     deeper = replace(query, top_k=max(query.top_k, DEPTH))
     first = follow_ups.local_search(deeper)
     names = _names(query, ranked, first.chunks)

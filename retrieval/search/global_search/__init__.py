@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from kb_project.errors import PauseError
 from kb_project.llm.ports import ChatModel
 from retrieval.search import hybrid
 from retrieval.search.global_search import map_reduce, ranking, reports
 from retrieval.search.global_search.map_reduce import RankedReports
-from retrieval.search.global_search.ranking import Ranked
 from retrieval.search.hybrid import INSTEAD
 from retrieval.search.query import Note, Query
 from retrieval.search.results import ModeResult
@@ -18,13 +17,13 @@ from workspaces import access
 
 def search(query: Query) -> ModeResult:
     """Search. Call outside transactions. Raises StoppedError."""
-    return searched(query, map_reduce.found, ranking.extractive_result, ranking.INSTEAD)
+    return searched(query, map_reduce.found, map_reduce.extractive, ranking.INSTEAD)
 
 
 def searched(
     query: Query,
     by_model: Callable[[Query, ChatModel, RankedReports], ModeResult],
-    without: Callable[[Query, Sequence[Ranked]], ModeResult],
+    without: Callable[[Query, RankedReports], ModeResult],
     instead: Note,
 ) -> ModeResult:
     """Search from the reports: with a chat model if one is available, else without.
@@ -39,12 +38,12 @@ def searched(
     if query.chat is None or query.calls < 1:
         why = "chat model is chosen" if query.chat is None else "call to the chat model is left"
         query.note(instead.code, f"No {why}, so {instead.sentence}")
-        return without(query, found.ranked)
+        return without(query, found)
     try:
         return by_model(query, query.chat, found)
     except PauseError as error:
         query.note(instead.code, f"{error.happened} For now {instead.sentence}")
-        return without(query, found.ranked)
+        return without(query, found)
 
 
 def ranked_reports(query: Query) -> RankedReports | None:

@@ -66,20 +66,10 @@ class Plan:
     selection: Selection
 
 
-def found(
-    query: Query,
-    chat: ChatModel,
-    reports: RankedReports,
-    *,
-    level: int | None = None,
-    is_dynamic: bool = True,
-) -> ModeResult:
-    """Read the reports of ``level``; None means the deepest that fits.
-
-    If that is more than one call can read, reports worth reading are selected first, unless
-    ``is_dynamic`` is false. Raises StoppedError and PauseError.
-    """
-    plan = _plan(query, chat, reports, level, is_dynamic=is_dynamic)
+def found(query: Query, chat: ChatModel, reports: RankedReports) -> ModeResult:
+    """Read the reports that ``query.topics`` names, or a selection of them. Raises StoppedError
+    and PauseError."""
+    plan = _plan(query, chat, reports)
     reading = read(query, chat, plan.packed)
     lost, asked = reading.counts["batches_lost"], reading.counts["batches"]
     if lost:
@@ -93,7 +83,7 @@ def found(
         return _answered(query, reports, reading.points, figures)
     if lost:
         # The unread reports may have had the answer.
-        return replace(ranking.extractive_result(query, reports.ranked), figures=figures)
+        return replace(extractive(query, reports), figures=figures)
     query.note(
         "no_data",
         "None of your topics says anything about this question:"
@@ -103,25 +93,33 @@ def found(
     return ModeResult(nearest, figures=(*figures, ("no_data", 1)))
 
 
-def _plan(
-    query: Query, chat: ChatModel, reports: RankedReports, level: int | None, *, is_dynamic: bool
-) -> Plan:
+def extractive(query: Query, reports: RankedReports) -> ModeResult:
+    """Search without a model: the reports nearest to the question, of the chosen level if there is
+    one."""
+    ranked: Sequence[Ranked] = reports.ranked
+    if query.topics.level is not None:
+        ranked = _best(Forest(reports.library.reports, ranked).cut(query.topics.level))
+    return ranking.extractive_result(query, ranked)
+
+
+def _plan(query: Query, chat: ChatModel, reports: RankedReports) -> Plan:
+    choice = query.topics
     forest = Forest(reports.library.reports, reports.ranked)
     weights = _weights(query, reports)
     empty = model_calls.filled("global_map", query.question, "")
     budget = model_calls.room(chat, ROLE, empty, MapReply)
-    whole = forest.cut(DEEPEST if level is None else level)
+    deepest = DEEPEST if choice.level is None else choice.level
+    whole = forest.cut(deepest)
     packed = model_calls.pack(model_calls.shuffled(whole), budget, weights)
     selection = Selection()
-    if level is None and len(packed) > 1:
-        if is_dynamic:
-            selection = selecting.select(query, chat, forest, query.calls // 2)
-            # Read everything selected; if nothing was, the reports nearest to the question.
-            kept = list(selection.kept.values())
-            chosen = model_calls.shuffled(kept) if kept else _best(whole)
-            packed = model_calls.pack(chosen, budget, weights)[: None if kept else 1]
-        else:
-            packed = _deepest_fitting(forest, budget, weights, query.calls)
+    if choice.selects(is_much=len(packed) > 1):
+        selection = selecting.select(query, chat, forest, query.calls // 2, deepest)
+        # Read everything selected; if nothing was, the reports nearest to the question.
+        kept = list(selection.kept.values())
+        chosen = model_calls.shuffled(kept) if kept else _best(whole)
+        packed = model_calls.pack(chosen, budget, weights)[: None if kept else 1]
+    elif choice.level is None and len(packed) > 1:
+        packed = _deepest_fitting(forest, budget, weights, query.calls)
     left = query.calls - selection.calls
     return Plan(_fitting(query, packed, budget, weights, left), len(whole), selection)
 

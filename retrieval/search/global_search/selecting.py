@@ -23,7 +23,7 @@ from retrieval.search.global_search.reports import Report
 from retrieval.search.query import Query
 
 DEEPEST: Final = 2
-"""The deepest level whose reports are read, as in GraphRAG."""
+"""The deepest level whose reports are read unless another is chosen, as in GraphRAG."""
 
 
 class Forest:
@@ -93,9 +93,11 @@ class Selection:
     calls: int = 0
 
 
-def select(query: Query, chat: ChatModel, forest: Forest, calls: int) -> Selection:
-    """Select with at most ``calls`` calls; the rest of a level with no calls left is kept
-    unrated."""
+def select(
+    query: Query, chat: ChatModel, forest: Forest, calls: int, deepest: int = DEEPEST
+) -> Selection:
+    """Select down to the level ``deepest`` with at most ``calls`` calls; the rest of a level with
+    no calls left is kept unrated."""
     found = Selection()
     level, waiting = 0, forest.roots()
     while waiting and found.calls < calls:
@@ -105,7 +107,7 @@ def select(query: Query, chat: ChatModel, forest: Forest, calls: int) -> Selecti
             found.kept.pop(parent, None)
         above = relevant or ([] if found.kept else waiting)
         level += 1
-        waiting = forest.children(above) if level <= DEEPEST else []
+        waiting = forest.children(above) if level <= deepest else []
     return found
 
 

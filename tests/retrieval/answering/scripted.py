@@ -14,6 +14,7 @@ from kb_project.llm.ports import ChatRequest, Role
 from kb_project.ports import build_ports
 from retrieval.answering import flow
 from retrieval.answering.drafts import Asking, Draft, Earlier
+from retrieval.answering.options import AnswerOptions
 from retrieval.search import services
 from retrieval.search.reporting import EventKind, StoppedError
 from retrieval.search.scope import Scope
@@ -83,8 +84,14 @@ def model(
         return answer(request) if callable(answer) else answer
 
     chat = FakeChat(says)
-    monkeypatch.setattr(services, "ports_for", lambda pk: replace(ports_for(pk), chat=chat))
+    use(monkeypatch, chat)
     return chat
+
+
+def use(monkeypatch: pytest.MonkeyPatch, chat: FakeChat) -> None:
+    """Have every search and answer use this model."""
+    for module in (services, flow):
+        monkeypatch.setattr(module, "ports_for", lambda pk: replace(ports_for(pk), chat=chat))
 
 
 def asked(
@@ -95,9 +102,16 @@ def asked(
     earlier: tuple[Earlier, ...] = (),
     mode: str = "lexical",
     scope: Scope | None = None,
+    options: AnswerOptions | None = None,
 ) -> Draft:
     asking = Asking(
-        cast.workspace, cast.workspace.pk, question, mode, scope=scope or Scope(), earlier=earlier
+        cast.workspace,
+        cast.workspace.pk,
+        question,
+        mode,
+        scope=scope or Scope(),
+        options=options or AnswerOptions(),
+        earlier=earlier,
     )
     return flow.draft_answer(asking, told or Told())
 

@@ -75,4 +75,6 @@ def test_only_the_prompt_has_no_context(cast):
     found = context_only.context_only(asking(cast, FakeChat(lambda _: SAID)), "prompt")
 
     assert (found["text"], found["items"]) == ("", [])
-    assert found["messages"][1]["content"] == bypass.prompt_of(asking(cast, None)).user
+    assert (
+        found["messages"][1]["content"] == bypass.prompt_of(asking(cast, None), ModelOptions()).user
+    )

@@ -89,6 +89,9 @@ class Command(DataCommand):
             help="What reads passages; with local, the model only writes reports, summaries and"
             " answers.",
         )
+        parser.add_argument(
+            "--instructions", metavar="TEXT", help="For every answer; '' removes them."
+        )
         parser.add_argument("--reranker", choices=list(RerankerKind), help="What reranks passages.")
         parser.add_argument("--rerank-endpoint", metavar="URL", help="A server with /rerank.")
         parser.add_argument("--rerank-model", metavar="MODEL", help="The reranker's model name.")
@@ -223,7 +226,7 @@ def _tested(workspace: Workspace, *, chat: bool) -> list[testing.TestLine]:
 
 
 def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:
-    names = ("endpoint", "model", "context_window", "concurrency", "gleanings")
+    names = ("endpoint", "model", "context_window", "concurrency", "gleanings", "instructions")
     given: dict[str, Any] = {name: options[name] for name in names if options[name] is not None}
     if options["extraction"] is not None:
         given["local_extraction"] = options["extraction"] == "local"

@@ -11,6 +11,7 @@ from kb_project.errors import BudgetError, EndpointError, ReplyError
 from retrieval.search import global_search
 from retrieval.search.global_search import map_reduce
 from retrieval.search.reporting import StoppedError
+from retrieval.search.topic_choice import Selection, TopicChoice
 from tests.retrieval.search.global_search.model import (
     asked,
     lines_of,
@@ -64,18 +65,22 @@ def searched(reef, chat, **options):
     return read(reef.query(QUESTION, chat=chat), chat, **options)
 
 
-def read(query, chat, **options):
+FIXED = {"selection": Selection.FIXED}
+
+
+def read(query, chat, **choice):
+    query = replace(query, topics=TopicChoice(**choice))
     with access.in_workspace(query.workspace_id):
         shelf = global_search.ranked_reports(query)
     assert shelf is not None
-    return map_reduce.found(query, chat, shelf, **options)
+    return map_reduce.found(query, chat, shelf)
 
 
 def test_each_report_of_the_level_is_read_exactly_once_and_parents_not_beside_their_children():
     reef = forest(long="Much is told of it. " * 60)
     chat = scripted(SMALL, global_map=one_point_each)
 
-    found = searched(reef, chat, is_dynamic=False)
+    found = searched(reef, chat, **FIXED)
 
     requests = asked(chat, "global_map")
     read = Counter(
@@ -95,6 +100,42 @@ def test_a_level_can_be_asked_for():
     found = searched(reef, chat, level=0)
 
     assert figures(found)["reports_read"] == 6
+
+
+def test_topics_can_be_rated_first_however_few_they_are():
+    reef = forest()
+    chat = scripted(
+        global_map=one_point_each, rate_report=rate(lambda text: "lamps" in text.casefold())
+    )
+
+    found = searched(reef, chat, selection=Selection.DYNAMIC)
+
+    assert chat.requests[0].prompt.name == "rate_report"
+    assert figures(found)["reports_rated"] > 0
+    assert 0 < figures(found)["reports_read"] < 24
+    read = [text for one in asked(chat, "global_map") for text in lines_of(one).values()]
+    assert not any("roads" in text.split(". ")[0] for text in read)
+
+
+def test_topics_are_rated_down_to_the_chosen_level_and_no_deeper():
+    reef = forest()
+    chat = scripted(global_map=one_point_each, rate_report=rate(lambda _: True))
+
+    found = searched(reef, chat, selection=Selection.DYNAMIC, level=0)
+
+    assert figures(found)["reports_rated"] == figures(found)["reports_read"] == 6
+
+
+@pytest.mark.parametrize(("level", "count"), [(0, 6), (1, 24), (9, 24)])
+def test_without_a_model_a_level_bounds_the_reports_too(level, count):
+    reef = forest()
+    query = replace(reef.query(QUESTION), topics=TopicChoice(level=level))
+
+    found = global_search.search(query)
+
+    assert figures(found)["reports_total"] == count
+    is_wide = [one.title.startswith("All") for one in found.records]
+    assert all(is_wide) if level == 0 else not any(is_wide)
 
 
 def test_reports_are_shuffled_the_same_way_each_time_and_the_heaviest_of_a_batch_come_first(reef):
@@ -153,7 +194,7 @@ def test_a_label_of_another_batch_is_foreign():
     reef = forest(long="Much is told of it. " * 60)
     chat = scripted(SMALL, global_map=lambda _: {"points": [point("First.", 50, "T1")]})
 
-    found = searched(reef, chat, is_dynamic=False)
+    found = searched(reef, chat, **FIXED)
 
     assert len(found.points) == 1
     assert figures(found)["labels_foreign"] == figures(found)["batches"] - 1 > 0
@@ -194,7 +235,7 @@ def test_a_batch_without_a_usable_answer_loses_that_part_alone_and_it_is_said():
     )
     query = reef.query(QUESTION, chat=chat)
 
-    found = read(query, chat, is_dynamic=False)
+    found = read(query, chat, **FIXED)
 
     assert figures(found)["batches_lost"] == 1
     assert 0 < figures(found)["reports_read"] < 24
