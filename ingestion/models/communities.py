@@ -107,6 +107,12 @@ class CommunityReport(TenantModel):
     digest = models.CharField(
         max_length=64, default="", db_default="", blank=True, help_text="Of what it was made from."
     )
+    questions = ArrayField(
+        models.CharField(max_length=90),
+        null=True,
+        blank=True,
+        help_text="What a model asks that it answers; null until one was asked.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

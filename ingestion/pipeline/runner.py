@@ -33,6 +33,7 @@ from ingestion.stages import (
     graph,
     layout,
     parse,
+    questions,
     reembed,
     reports,
     resolve,
@@ -87,6 +88,7 @@ WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "tree": tree.run,
     "snapshot": snapshot.run,
     "suggest": suggest.run,
+    "questions": questions.run,
 }
 REEMBED_STAGES: Final[dict[str, JobStage]] = {"reembed": reembed.run}
 TUNE_STAGES: Final[dict[str, JobStage]] = {"tune": tune.run}

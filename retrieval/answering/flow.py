@@ -25,7 +25,7 @@ from retrieval.answering.drafts import Asking, Draft, Suggested
 from retrieval.answering.options import ResponseType
 from retrieval.search import services
 from retrieval.search.modes import BYPASS, mode_named
-from retrieval.search.query import clean_question
+from retrieval.search.query import Note, clean_question
 from retrieval.search.reporting import EventKind, Reporter
 from retrieval.search.results import Hit
 from retrieval.search.rewrite import Rewrite, standalone
@@ -36,7 +36,7 @@ PASSAGES: Final = 12
 """The most passages an answer may be made from …"""
 PASSAGES_OF_REPORT: Final = 30
 """… and a report of several sections."""
-NEEDS_MODEL: Final = (
+NEEDS_MODEL: Final = Note(
     "options_need_model",
     "Response types and instructions need a chat model: these are the documents' own sentences.",
 )
@@ -95,7 +95,7 @@ def gathered(asking: Asking, reporter: Reporter) -> tuple[Asking, Rewrite, Searc
     for note in rewrite.notes:
         found.query.note(note.code, note.sentence)
     if found.query.chat is None and asking.options.needs_model:
-        found.query.note(*NEEDS_MODEL)
+        found.query.note(NEEDS_MODEL.code, NEEDS_MODEL.sentence)
     return asking, rewrite, found
 
 

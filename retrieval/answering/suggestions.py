@@ -3,7 +3,8 @@
 Made from the statements in sentences and from headings; code, menus and licences yield none.
 Starter questions for an empty conversation come from the beginnings of documents and from passages
 about their most prominent names, and are tried before anyone sees them. That takes a moment, so
-they are cached until what can be searched changes.
+they are cached until what can be searched changes. With a chat model they are its questions on
+the main topics (``ingestion.stages.questions``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as once
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -23,6 +24,7 @@ from django.conf import settings
 from django.core.cache import cache
 
 from ingestion.knowledge import corpus
+from ingestion.models import CommunityReport
 from kb_project.errors import InputError
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
@@ -171,10 +173,24 @@ SECONDS_KEPT_WHILE_READING: Final = 120
 
 
 def starters(*, workspace: Workspace) -> list[str] | None:
-    """Return the starter questions of a workspace: written ones for the demo, else those made of
-    its documents, None if ``make_starters`` is still to make them. Call in the workspace's
-    scope."""
-    return demo_starters()[:MOST_STARTERS] if workspace.is_demo else made_starters(workspace)
+    """Return the starter questions of a workspace: written ones for the demo, else a model's on the
+    main topics, else those made of its documents, None if ``make_starters`` is still to make them.
+    Call in the workspace's scope."""
+    if workspace.is_demo:
+        return demo_starters()[:MOST_STARTERS]
+    return topic_starters(workspace) or made_starters(workspace)
+
+
+def topic_starters(workspace: Workspace) -> list[str]:
+    """Return a model's questions on the largest topics, one of each before any has a second; none
+    without a chat model, since questions on a whole topic need one to be answered."""
+    if ports_for(workspace.pk).chat is None:
+        return []
+    asked = CommunityReport.objects.in_workspace(workspace).filter(questions__len__gt=0)
+    largest = asked.order_by("-community__size", "community_id")[:MOST_STARTERS]
+    rows = [questions or [] for questions in largest.values_list("questions", flat=True)]
+    turns = (one for turn in zip_longest(*rows) for one in turn if one)
+    return list(islice(turns, MOST_STARTERS))
 
 
 def made_starters(workspace: Workspace) -> list[str] | None:

@@ -18,6 +18,7 @@ STAGES: Final = {
     "describe": "Describing entities",
     "reports": "Writing reports on topics",
     "tree": "Summarising documents",
+    "questions": "Asking what topics answer",
     "tune": "Learning from the documents",
     "embed": "Preparing search by meaning",
     "reembed": "Changing the embedding model",

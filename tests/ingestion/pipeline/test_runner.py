@@ -317,6 +317,7 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
         "tree",
         "snapshot",
         "suggest",
+        "questions",
     ]
     assert calls(MAIN) == 1
 
