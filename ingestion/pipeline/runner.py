@@ -76,7 +76,6 @@ DOCUMENT_STAGES: Final[dict[str, Stage]] = {
     "extract": extract.run,
     "resolve": resolve.run,
 }
-# The stages of other kinds of jobs, in order.
 WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "describe": describe.run,
     "conflicts": conflicts.run,
@@ -108,8 +107,7 @@ LANES: Final[dict[str, tuple[str, ...]]] = {
     MAIN: tuple(name for name in STAGES if name not in ("embed", *REEMBED_STAGES)),
     EMBEDDING: ("embed", *REEMBED_STAGES),
 }
-# The stage that must be done before the embedding lane may begin.
-EMBEDS_AFTER: Final = "situate"
+EMBEDS_AFTER: Final = "situate"  # before the embedding lane may begin
 # The stage after which a version's facts are known.
 TELLS_AFTER: Final = "resolve"
 RUN_LANE: Final = "ingestion.tasks.run_lane"

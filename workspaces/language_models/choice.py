@@ -270,13 +270,8 @@ def checked_entity_types(types: Iterable[str]) -> tuple[str, ...]:
 
 
 def checked_instructions(text: str) -> str:
-    """Return instructions for answers on one line.
-
-    >>> checked_instructions(" Write for\\n engineers. ")
-    'Write for engineers.'
-    """
-    found = " ".join(_UNSTORABLE.sub(" ", text).split())
-    if len(found) > LONGEST_INSTRUCTIONS:
+    """Return instructions for answers on one line."""
+    if len(found := " ".join(_UNSTORABLE.sub(" ", text).split())) > LONGEST_INSTRUCTIONS:
         raise _refused(f"Instructions have at most {LONGEST_INSTRUCTIONS:,} characters.")
     return found
 

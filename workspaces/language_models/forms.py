@@ -109,8 +109,7 @@ class ModelForm(forms.Form):
     instructions = _text_field(
         "Instructions for answers",
         rules.LONGEST_INSTRUCTIONS,
-        "Added to every question asked here. They do not change how sources are cited.",
-        placeholder="Write for engineers, in metric units.",
+        "Added to every question here, such as: write for engineers. Citing stays as it is.",
     )
     entity_types = _text_field(
         "Entity types",
