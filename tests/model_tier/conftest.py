@@ -1,12 +1,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from ingestion.pipeline import pausing
+from kb_project.llm import call, policy
+from kb_project.llm.policy import Breaker, Retry, RetryPolicy
 from tests.model_tier.tier import Tier, make_tier
 from tests.provider import Provider
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls are tried again at once, and pauses end with the next sweep."""
+    attempts = RetryPolicy(attempts=6, first=0.01, longest=0.02, longest_wish=0.05)
+    monkeypatch.setattr(call, "Retry", lambda: Retry(attempts))
+    monkeypatch.setattr(policy, "Breaker", partial(Breaker, rest=0.02))
+    monkeypatch.setattr(pausing, "SECONDS_OF_PAUSE", 0.0)
 
 
 @pytest.fixture
