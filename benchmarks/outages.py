@@ -31,9 +31,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
+from kb_project.env import child_environment
 from tests.browser.product import free_port
-from tests.ingestion.pipeline.test_kill import wait_for
-from tests.model_tier.test_kill import DONE, DONE_TWICE, ModelHouse, unhurried
+from tests.ingestion.pipeline.test_kill import House, wait_for
+from tests.model_tier.test_kill import DONE, DONE_TWICE, unhurried
 from tests.model_tier.tier import paper
 from tests.provider import KEY, MODEL, Provider
 
@@ -74,6 +75,24 @@ class Server:
             self.process.wait()
 
 
+class ServedHouse(House):
+    """Workers that use the server's model in every workspace."""
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        super().__init__(folder)
+        self._server = server
+
+    def _environment(self) -> dict[str, str]:
+        return child_environment(
+            CONCORDANCE_DATA_DIR=str(self.data),
+            EMBEDDER="fake",
+            MODEL_ENDPOINT=self._server.url,
+            MODEL_NAME=self._server.model,
+            MODEL_KEY=self._server.key,
+            MODEL_FOR="all",
+        )
+
+
 def serve(port: int) -> None:
     with Provider(port=port) as provider:
         provider.script.on(".", unhurried)
@@ -81,18 +100,18 @@ def serve(port: int) -> None:
         threading.Event().wait()
 
 
-def answered(house: ModelHouse) -> int:
+def answered(house: ServedHouse) -> int:
     return int(house.query(DONE)[0][0])
 
 
-def take_away(house: ModelHouse, server: Server, seconds: float, calls: int) -> None:
+def take_away(house: ServedHouse, server: Server, seconds: float, calls: int) -> None:
     """Kill the server once it has answered so many more calls, bring it back, and wait for work."""
     wanted = answered(house) + calls
     wait_for(lambda: answered(house) >= wanted or house.is_done(), patience=PATIENCE)
     server.kill()
-    before = answered(house)
-    print(f"away after {before} calls", flush=True)
+    print(f"away after {answered(house)} calls", flush=True)
     time.sleep(seconds)
+    before = answered(house)
     server.start()
     back = time.monotonic()
     wait_for(lambda: answered(house) > before or house.is_done(), patience=PATIENCE)
@@ -114,7 +133,7 @@ def main() -> None:
     folder.chmod(0o755)
     server = Server()
     server.start()
-    house = ModelHouse(folder, server)
+    house = ServedHouse(folder, server)
     try:
         sys.exit(1 if measured(house, server, options) else 0)
     finally:
@@ -123,7 +142,7 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def measured(house: ModelHouse, server: Server, options: argparse.Namespace) -> int:
+def measured(house: ServedHouse, server: Server, options: argparse.Namespace) -> int:
     """Return how many passages are unread at the end."""
     for old in house.papers.iterdir():
         old.unlink()
