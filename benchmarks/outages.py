@@ -39,7 +39,7 @@ from tests.model_tier.tier import paper
 from tests.provider import KEY, MODEL, Provider
 
 PATIENCE: Final = 1_200.0
-CALLS_BETWEEN: Final = (8, 40)
+CALLS_BETWEEN: Final = (8, 25)
 """Answered calls before the next outage, at least and at most."""
 PASSAGES: Final[LiteralString] = "SELECT count(*) FROM ingestion_chunk"
 UNREAD: Final[LiteralString] = """
