@@ -412,6 +412,7 @@ SPECTACULAR_SETTINGS = {
         "AnswerState": "retrieval.models.AnswerState",
         "DocumentState": "ingestion.models.DocumentState",
         "ImportState": "ingestion.models.ImportState",
+        "AnswerMode": "retrieval.search.modes.ANSWER_MODES",
         "RunProgress": "retrieval.models.RunProgress",
         "RunKind": "retrieval.models.RunKind",
         "RerankerKind": "workspaces.models.RerankerKind",
