@@ -21,6 +21,7 @@ import re
 import sys
 import threading
 import time
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,7 @@ os.environ.setdefault("LOG_LEVEL", "ERROR")
 os.environ["EMBEDDER"] = "fake"
 django.setup()
 
-from ingestion.documents import services
+from ingestion.documents import estimates, services
 from ingestion.models import Chunk, CommunityReport, Entity, Relationship
 from ingestion.pipeline import runner
 from ingestion.stage import StageOutcome
@@ -66,6 +67,9 @@ SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]?")
 PASSAGE: Final = re.compile(r"<passage[^>]*>(.*?)</passage", re.DOTALL)
 LABEL: Final = re.compile(r"^\[?([ERCT]\d+)", re.MULTILINE)
 MOST_ENTITIES: Final = 12
+SUMMARY_WORDS: Final = 60
+# Characters of a quote before and after what it is about.
+AROUND: Final = 40
 # Concurrent calls: a model without latency would sit behind an endpoint that takes this many.
 ABREAST: Final = 32
 
@@ -104,36 +108,53 @@ class Stub:
         if "report" in prompt.name:
             return json.dumps(report(prompt.user))
         if "describe" in prompt.name:
-            return json.dumps({"description": "What the statements say together.", "conflicts": []})
+            return json.dumps({"description": summary(prompt.user), "conflicts": []})
         if call.request.schema is not None:
             return json.dumps({"verdict": "unsure", "number": 0, "reason": "It is not said."})
-        return "A short text about what the records say."
+        return summary(prompt.user)
+
+
+def summary(user: str) -> str:
+    """Words of the prompt, and a number that is another for every other prompt."""
+    words = user.split()
+    kept = " ".join(words[:: max(1, len(words) // SUMMARY_WORDS)])
+    return f"{kept} ({zlib.crc32(user.encode())})"
 
 
 def extraction(user: str) -> dict[str, Any]:
-    found = PASSAGE.search(user)
-    passage = found.group(1) if found else user
+    match = PASSAGE.search(user)
+    passage = match.group(1) if match else user
     entities: dict[str, dict[str, Any]] = {}
     links: list[dict[str, Any]] = []
-    for sentence in (match.group().strip() for match in SENTENCE.finditer(passage)):
-        names = list(dict.fromkeys(NAME.findall(sentence)))
+    for sentence in (one.group().strip() for one in SENTENCE.finditer(passage)):
+        found = {one.group(): one.span() for one in reversed([*NAME.finditer(sentence)])}
+        names = sorted(found, key=lambda name: found[name])
         for name in names:
-            entity = {"name": name, "type": "concept", "description": sentence, "quote": sentence}
+            quote = words_around(sentence, *found[name])
+            entity = {"name": name, "type": "concept", "description": quote, "quote": quote}
             entities.setdefault(name, entity)
-        links += [
-            {
-                "source": left,
-                "target": right,
-                "description": sentence,
-                "keywords": ["named together"],
-                "strength": 5,
-                "quote": sentence,
-            }
-            for left, right in pairwise(names)
-        ]
+        for left, right in pairwise(names):
+            quote = words_around(sentence, found[left][0], found[right][1])
+            links.append(
+                {
+                    "source": left,
+                    "target": right,
+                    "description": quote,
+                    "keywords": ["named together"],
+                    "strength": 5,
+                    "quote": quote,
+                }
+            )
     kept = dict(list(entities.items())[:MOST_ENTITIES])
     links = [link for link in links if link["source"] in kept and link["target"] in kept]
     return {"entities": list(kept.values()), "relationships": links, "keywords": list(kept)[:5]}
+
+
+def words_around(sentence: str, start: int, end: int) -> str:
+    """The stretch with a few words before and after it, as long as a model's quotes are."""
+    first = sentence.rfind(" ", 0, max(0, start - AROUND)) + 1
+    last = sentence.find(" ", end + AROUND)
+    return sentence[first : last if last > 0 else len(sentence)]
 
 
 def report(user: str) -> dict[str, Any]:
@@ -144,7 +165,7 @@ def report(user: str) -> dict[str, Any]:
     ]
     return {
         "title": f"Topic of {labels[0]} and {len(labels)} records",
-        "summary": f"The records belong together [{labels[0]}].",
+        "summary": f"{summary(user)} [{labels[0]}].",
         "rating": 5,
         "rating_reason": "It is one of many.",
         "findings": findings,
@@ -239,7 +260,7 @@ def measure(clock: Clock) -> None:
     for name, stage in STAGES.items():
         runner.STAGES[name] = timed(stage, on_stage(name))
     services.documents_add = timed(ADD, on_adding)
-    runner.ports_for = StubPorts(clock)
+    runner.ports_for = estimates.ports_for = StubPorts(clock)
 
 
 def ingest(source: dataset.Dataset, documents: int) -> dict[str, Any]:
