@@ -14,8 +14,11 @@ from django.conf import settings
 
 from ingestion.documents import cost_model
 from ingestion.documents.cost_model import Conditions, Estimate, Extent, History, Price, Range
+from ingestion.extractors.model import ChunkText, extract_prompt
 from ingestion.models import Document
-from kb_project.llm.ports import ChatModel, Role
+from kb_project.llm.ports import ChatModel, ModelOptions, Role
+from kb_project.llm.tokens import count_tokens
+from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from kb_project.text.words import counted as count_of
 from workspaces import access
@@ -25,6 +28,7 @@ from workspaces.usage import queries as usage_queries
 from workspaces.usage.queries import UsageLine, money
 
 USUAL_CONCURRENCY: Final = 8
+WITH_SCHEMA: Final = 1.2
 MINUTE: Final = 60
 HOUR: Final = 3_600
 MILLION: Final = 1_000_000
@@ -70,19 +74,22 @@ SELECT c.document_id, sum(c.tokens), count(*),
 
 @dataclass(frozen=True, slots=True)
 class FileSize:
-    """A file that has not been uploaded yet."""
+    """A file that has not been uploaded yet; ``tokens`` of its text, if that could be read."""
 
     name: str
     size: int
+    tokens: int | None = None
 
 
 def estimate_for_files(*, workspace: Workspace, files: Sequence[FileSize]) -> Estimate:
     """Estimate the cost of adding these files, from their names and sizes."""
-    chat = ports_for(workspace.pk).chat
+    ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
-        conditions, left = _conditions(workspace, chat), _left(workspace)
+        conditions, left = _conditions(workspace, ports), _left(workspace)
     rules = conditions or _without_model()
-    extents = [cost_model.extent_of_file(file.name, file.size, rules) for file in files]
+    extents = [
+        cost_model.extent_of_file(file.name, file.size, rules, file.tokens) for file in files
+    ]
     return cost_model.estimate(extents, conditions, left=left)
 
 
@@ -91,11 +98,11 @@ def estimate_for_documents(*, workspace: Workspace, document_ids: Sequence[uuid.
 
     Ids of documents that are not in the workspace are ignored.
     """
-    chat = ports_for(workspace.pk).chat
+    ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
-        conditions, left = _conditions(workspace, chat), _left(workspace)
+        conditions, left = _conditions(workspace, ports), _left(workspace)
         documents = list(Document.objects.in_workspace(workspace).filter(pk__in=document_ids))
-        cut = _cut_extents(workspace, [document.pk for document in documents], chat)
+        cut = _cut_extents(workspace, [document.pk for document in documents], ports.chat)
     rules = conditions or _without_model()
     extents = [
         cut.get(document.pk) or cost_model.extent_of_file(document.name, document.size, rules)
@@ -111,17 +118,18 @@ def estimate_for_reading_again(
 
     ``documents`` says of each whether its passages are situated again.
     """
-    chat = ports_for(workspace.pk).chat
+    ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
-        conditions, left = _conditions(workspace, chat), _left(workspace)
-        cut = _cut_extents(workspace, list(documents), chat, method)
+        conditions, left = _conditions(workspace, ports), _left(workspace)
+        cut = _cut_extents(workspace, list(documents), ports.chat, method)
     extents = [
         replace(extent, is_situated=not documents[document]) for document, extent in cut.items()
     ]
     return cost_model.estimate(extents, conditions, left=left)
 
 
-def _conditions(workspace: Workspace, chat: ChatModel | None) -> Conditions | None:
+def _conditions(workspace: Workspace, ports: Ports) -> Conditions | None:
+    chat = ports.chat
     if chat is None:
         return None
     row = ModelSettings.objects.in_workspace(workspace).first()
@@ -134,7 +142,16 @@ def _conditions(workspace: Workspace, chat: ChatModel | None) -> Conditions | No
         prices=_prices(workspace, chat),
         history=_history(workspace),
         local_extraction=row is not None and row.local_extraction,
+        instructions=_instructions(ports.options),
     )
+
+
+def _instructions(options: ModelOptions) -> Range:
+    """Tokens around a passage; some servers count the answer's schema too."""
+    nothing = ChunkText(uuid.UUID(int=0), uuid.UUID(int=0), "")
+    prompt = extract_prompt(nothing, options)
+    tokens = count_tokens(prompt.system) + count_tokens(prompt.user)
+    return Range(tokens, tokens * WITH_SCHEMA)
 
 
 def _without_model() -> Conditions:

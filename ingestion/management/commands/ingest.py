@@ -25,6 +25,7 @@ from ingestion.documents import (
     services,
     versions,
 )
+from ingestion.documents.cost_model import bulk_of
 from ingestion.documents.estimates import FileSize
 from ingestion.documents.services import Filing, Upload
 from ingestion.history.recording import ChangeContext
@@ -32,6 +33,7 @@ from ingestion.management.ingest_output import Intake, as_json, as_text, total_o
 from ingestion.management.progress import INTERRUPTED
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, UploadError
+from kb_project.llm.tokens import count_tokens
 from workspaces import access
 from workspaces.language_models import (
     queries as language_model_queries,
@@ -43,6 +45,8 @@ from workspaces.usage import queries as usage_queries
 from workspaces.usage.queries import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
+MOST_COUNTED: Final = 4 * 1024 * 1024
+"""Bytes of a text file whose tokens are counted for an estimate."""
 AddFile = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
@@ -190,13 +194,23 @@ def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
     here = len(found) - len(new)
     if here and not new:
         return ["Costs nothing: these files are already in the workspace."]
-    sizes = [FileSize(path.name, path.stat().st_size) for path in new]
+    sizes = [FileSize(path.name, path.stat().st_size, tokens_in(path)) for path in new]
     sentences = estimates.sentences(estimates.estimate_for_files(workspace=workspace, files=sizes))
     if here:
         sentences.append(
             f"{here:,} of {len(found):,} files cost nothing: they are already in the workspace."
         )
     return sentences
+
+
+def tokens_in(path: Path) -> int | None:
+    """Count the tokens of a text file; None for other files, large ones and unreadable ones."""
+    if bulk_of(path.name) != "text" or path.stat().st_size > MOST_COUNTED:
+        return None
+    try:
+        return count_tokens(path.read_text("utf-8", "replace"))
+    except OSError:
+        return None
 
 
 def unknown(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:
