@@ -68,7 +68,7 @@ def files_of(given: QueryDict) -> list[FileSize]:
     Raises InputError for anything else.
 
     >>> files_of(QueryDict('files=[["a.txt",12]]'))
-    [FileSize(name='a.txt', size=12)]
+    [FileSize(name='a.txt', size=12, tokens=None)]
     """
     try:
         chosen = _CHOSEN.validate_json(given.get("files", ""))

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import Claim, Community, CommunityReport, Entity, Finding, Relationship
-from ingestion.models.communities import other_topics_id
+from ingestion.models.communities import SMALLEST_WRITTEN, other_topics_id
 from kb_project.errors import found
 from workspaces.models import Workspace
 from workspaces.ports import settings_of, uses_installation
@@ -89,6 +89,11 @@ class TopicView:
         return self.report is not None and self.report.written_by == EXTRACTIVE
 
     @property
+    def is_small(self) -> bool:
+        """Whether the topic is too small for a model to write about."""
+        return self.community.size < SMALLEST_WRITTEN
+
+    @property
     def not_kept(self) -> int:
         """References and findings of the model that were rejected."""
         return sum(self.report.rejected.values()) if self.report else 0
@@ -115,7 +120,7 @@ def unwritten_reports(*, workspace: Workspace) -> QuerySet[CommunityReport]:
     """Reports a model could have written but did not: it failed, or there was none at the time."""
     rows = CommunityReport.objects.in_workspace(workspace).filter(written_by=EXTRACTIVE)
     if has_chat_model(workspace=workspace):
-        return rows.filter(community__size__gt=0)
+        return rows.filter(community__size__gte=SMALLEST_WRITTEN)
     return rows.filter(problem__isnull=False)
 
 

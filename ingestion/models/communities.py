@@ -16,6 +16,9 @@ from workspaces.models import Membership, TenantForeignKey, TenantModel, Workspa
 from workspaces.models.people import TenantQuerySet
 
 OTHER_TOPICS: Final = "Other topics"
+SMALLEST_WRITTEN: Final = 5
+"""Entities of the smallest topic that a chat model writes about. A smaller one has hardly more to
+say than the sentences that its report quotes, and most topics are smaller."""
 
 
 def other_topics_id(workspace_id: UUID) -> UUID:
@@ -269,6 +272,28 @@ class SummaryEdge(TenantModel):
 
     def __str__(self) -> str:
         return str(self.parent_id)
+
+
+class SummaryLayout(TenantModel):
+    """How the leaves of a tree were clustered the last time (``ingestion.stages.tree.layout``).
+
+    It outlives the tree while the document is in the trash. ``fingerprint`` names the model of the
+    vectors. It holds no text.
+    """
+
+    document = TenantForeignKey(Document, null=True)
+    fingerprint = models.CharField(max_length=80)
+    layout = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "document"], nulls_distinct=False, name="summary_layout_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.document_id)
 
 
 class SummaryTree(TenantModel):

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from ingestion.knowledge import insights, topics
 from ingestion.knowledge.spans import SourceSpan
 from ingestion.knowledge.topics import FindingView, TopicNode, TopicView
+from ingestion.models.communities import SMALLEST_WRITTEN
 from ingestion.topics import digests, services, watching
 from ingestion.topics.presenters import map_context
 from kb_project.errors import ConflictError
@@ -177,4 +178,5 @@ def unwritten(workspace: Workspace, view: TopicView | None = None) -> dict[str, 
         "unwritten": rows.filter(community__is_changed=False).count(),
         "has_model": topics.has_chat_model(workspace=workspace),
         "may_curate": workspace.may_curate,
+        "smallest_written": SMALLEST_WRITTEN,
     }

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ingestion.knowledge import topics
 from ingestion.pipeline import pausing
+from ingestion.stages import reports
 from kb_project.llm import call, policy
 from kb_project.llm.policy import Breaker, Retry, RetryPolicy
 from tests.model_tier.tier import Tier, make_tier
@@ -26,6 +28,13 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def provider() -> Iterator[Provider]:
     with Provider() as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def every_topic_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The papers are short and so are their topics: a model writes about all of them."""
+    monkeypatch.setattr(reports, "SMALLEST_WRITTEN", 1)
+    monkeypatch.setattr(topics, "SMALLEST_WRITTEN", 1)
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 In: all entities and relationships of the workspace.  Out: Community rows with their members, level
 0 being the root; every entity belongs to one community of level 0.
 Safe to repeat: the same graph gives the same communities, and only differences are written, in one
-transaction. A community whose members or sub-communities changed is marked for a new report. It
+transaction. Communities stay as they are while clustering again would hardly be better
+(``keeping``). A community whose members or sub-communities changed is marked for a new report. It
 keeps its id, and with it its report and every link to it, as long as most of its members stay
 together.
 """
@@ -23,17 +24,25 @@ from ingestion.models import Community, Entity, IngestionJob
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
+from ingestion.stages.communities.keeping import kept_or_new
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
 from workspaces import access
 
-# Overlapping chunks repeat a sentence; its offset in the document identifies it.
+# Overlapping chunks repeat a sentence; its offset in the document identifies it. Which is the first
+# and the last depends on when documents were added, not on their ids: one that is added again has
+# another.
 LINKS: Final[LiteralString] = """
 SELECT relationship.source_id, relationship.target_id, relationship.weight, first, last
 FROM ingestion_relationship AS relationship
-LEFT JOIN (SELECT relationship_id, min(document_id || ' ' || start) AS first,
-                  max(document_id || ' ' || start) AS last
-           FROM ingestion_evidence WHERE workspace_id = %(workspace)s
+LEFT JOIN (SELECT relationship_id, min(place) AS first, max(place) AS last
+           FROM (SELECT one.relationship_id,
+                        to_char(document.created_at, 'YYYYMMDDHH24MISSUS-') || document.id || ' '
+                        || lpad(one.start::text, 9, '0') AS place
+                 FROM ingestion_evidence AS one
+                 JOIN ingestion_document AS document
+                   ON document.workspace_id = %(workspace)s AND document.id = one.document_id
+                 WHERE one.workspace_id = %(workspace)s) AS placed
            GROUP BY relationship_id) AS evidence ON relationship_id = relationship.id
 WHERE relationship.workspace_id = %(workspace)s
 """
@@ -122,7 +131,8 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         named = Entity.objects.in_workspace(workspace_id).order_by("key", "sense")
         entities = named.values_list("pk", flat=True)
         links = [Link(*row) for row in run_sql(LINKS, {"workspace": workspace_id})]
-        new = identified(hierarchy(entities, links), old, workspace_id)
+        clusters = kept_or_new(hierarchy(entities, links), as_clusters(old, workspace_id), links)
+        new = identified(clusters, old, workspace_id)
         found = changes(old, new)
         _save(workspace_id, found)
     progress(1, 1)
@@ -180,6 +190,22 @@ def _move(workspace: dict[str, Any], groups: Sequence[Group]) -> None:
     rows = ((group.id, group.level, group.parent, group.size) for group in groups)
     with temporary_rows("moved_communities", columns, rows):
         run_sql(MOVE, workspace)
+
+
+def as_clusters(old: Mapping[UUID, Group], workspace_id: UUID) -> list[Cluster]:
+    """The communities as clusters, parents before children, in an order that their ids decide."""
+    ordered = sorted(old.values(), key=lambda one: (one.level, one.id))
+    place = {one.id: number for number, one in enumerate(ordered)}
+    rest = other_topics_id(workspace_id)
+    return [
+        Cluster(
+            one.level,
+            one.members,
+            None if one.parent is None else place[one.parent],
+            is_rest=one.id == rest,
+        )
+        for one in ordered
+    ]
 
 
 # --- which community a cluster is -----------------------------------------------------------------

@@ -137,8 +137,8 @@ INTRODUCTIONS: Final[LiteralString] = """
 SELECT entity_id, chunk_id, start, "end", is_titled FROM (
     SELECT m.entity_id, m.chunk_id, m.start, m."end", m.source = 'title' AS is_titled,
            row_number() OVER (PARTITION BY m.entity_id
-                              ORDER BY m.source = 'title' DESC, c.ordinal, m.start, d.title, m.id
-           ) AS place
+                              ORDER BY m.source = 'title' DESC, c.ordinal, m.start, d.title,
+                                       d.created_at, d.id) AS place
       FROM ingestion_entity AS e
       JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
       JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
@@ -155,7 +155,8 @@ SELECT DISTINCT ON (v.relationship_id) v.relationship_id, v.chunk_id, v.start, v
   JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = v.chunk_id
   JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = v.document_id
  WHERE r.workspace_id = %(workspace)s AND r.is_changed
- ORDER BY v.relationship_id, v.kind = 'stated' DESC, v.strength DESC, d.title, c.ordinal, v.start
+ ORDER BY v.relationship_id, v.kind = 'stated' DESC, v.strength DESC, d.title, c.ordinal, v.start,
+       d.created_at, d.id, v."end"
 """
 
 # The model's notes on changed entities and relationships, by passage. Later documents come last, so

@@ -7,8 +7,8 @@ Safe to repeat: a batch of communities is written in one transaction, which clea
 was finished before an interruption is not written again, nor is a report whose input is the same as
 that of the current one. Deeper levels come first, since a topic also draws on its
 sub-topics' findings. A chat model gets one call per community, a whole level in parallel; without
-one, reports are sentences of the documents. So is a report that the model could not write, with the
-reason beside it.
+one, reports are sentences of the documents. So are those on topics of fewer entities than
+``SMALLEST_WRITTEN``, and a report that the model could not write, with the reason beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Final, LiteralString
 from uuid import UUID
 
 from ingestion.models import Community, IngestionJob
-from ingestion.models.communities import OTHER_TOPICS, other_topics_id
+from ingestion.models.communities import OTHER_TOPICS, SMALLEST_WRITTEN, other_topics_id
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.reports import context, evidence, extractive, passages, replies, rows, saving
 from ingestion.stages.reports.context import Context
@@ -84,18 +84,20 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         run_sql(MARK_RENAMED, values)
         run_sql(MARK_ANCESTORS, {"workspace": workspace_id})
         marked = Community.objects.in_workspace(workspace_id).filter(is_changed=True)
-        changed = list(marked.order_by("-level", "pk").values_list("level", "pk"))
+        found = list(marked.order_by("-level", "pk").values_list("level", "pk", "size"))
+        changed = [(level, pk) for level, pk, _ in found]
+        small = {pk for _, pk, size in found if size < SMALLEST_WRITTEN}
     done = written = 0
     for batch in batches(changed, BATCH):
-        if ports.chat is None:
-            written += _quote(workspace_id, batch, titles)
-        else:
+        quoted = [pk for pk in batch if ports.chat is None or pk in small]
+        written += _quote(workspace_id, quoted, titles)
+        if ports.chat is not None:
 
-            def answered(answers: int, before: int = done) -> None:
+            def answered(answers: int, before: int = done + len(quoted)) -> None:
                 progress(before + answers, len(changed))
 
             writer = _ModelWriter(workspace_id, ports.chat, ports.options, titles)
-            written += writer.write(batch, answered)
+            written += writer.write([pk for pk in batch if pk not in small], answered)
         done += len(batch)
         progress(done, len(changed))
     return StageOutcome(written=written)
@@ -110,6 +112,8 @@ def batches(changed: Sequence[tuple[int, UUID]], size: int) -> Iterator[list[UUI
 
 def _quote(workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]) -> int:
     """Write the extractive reports of communities of one level; return how many."""
+    if not ids:
+        return 0
     with access.in_workspace(workspace_id), bulk_plans():
         seen = saving.last_change(workspace_id)
         topics = rows.topics(workspace_id, ids, titles)
@@ -139,6 +143,8 @@ class _ModelWriter:
         Returns how many were written: a request that would be the same as before is not made again.
         Raises PauseError if the work must wait; answers that came in before are saved.
         """
+        if not ids:
+            return 0
         with access.in_workspace(self.workspace_id), bulk_plans():
             seen = saving.last_change(self.workspace_id)
             records = context.topic_records(self.workspace_id, ids)

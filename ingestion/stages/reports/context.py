@@ -299,9 +299,11 @@ SELECT DISTINCT ON (member.community_id, claim.subject_id, claim.description, cl
 FROM ingestion_communitymember AS member
 JOIN ingestion_claim AS claim
   ON claim.workspace_id = %(workspace)s AND claim.subject_id = member.entity_id
+JOIN ingestion_document AS document
+  ON document.workspace_id = %(workspace)s AND document.id = claim.document_id
 WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
 ORDER BY member.community_id, claim.subject_id, claim.description, claim.status,
-         claim.document_id, claim.start, claim.id
+         document.created_at, claim.document_id, claim.start, claim.id
 """
 PARTS: Final[LiteralString] = """
 SELECT child.parent_id, array_agg(member.entity_id), report.id, report.title, report.summary, (

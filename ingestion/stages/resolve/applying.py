@@ -48,8 +48,15 @@ UNIT: Final = "\x1f"
 def resolve_documents(
     workspace_id: uuid.UUID, versions: Mapping[uuid.UUID, uuid.UUID]
 ) -> list[Resolution]:
-    """Resolve documents again; ``versions`` gives the version of each that counts."""
-    documents = sorted(versions)
+    """Resolve documents again; ``versions`` gives the version of each that counts.
+
+    In the order in which they were added, so that the same documents give the same names and
+    questions, whatever their ids.
+    """
+    with access.in_workspace(workspace_id):
+        rows = Document.objects.in_workspace(workspace_id).filter(pk__in=versions)
+        added = dict(rows.values_list("pk", "created_at"))
+    documents = sorted(versions, key=lambda one: (one not in added, added.get(one), one))
     resolved: list[Resolution] = []
     for first in range(0, len(documents), GROUP):
         group = {one: versions[one] for one in documents[first : first + GROUP]}

@@ -228,8 +228,10 @@ SELECT entity_id, document_id, quote FROM (
  ORDER BY entity_id, created_at, document_id, place
 """
 
-# Undecided suggestions about what these documents name, the most similar first, with the documents
-# of this group that name one of the two.
+# Undecided suggestions about names that are new, or new to the model: no refresh has described them
+# from its notes. Names found alike later, among those known, are for a person to decide. The most
+# similar first, with the
+# documents of this group that name one of the two.
 OPEN_PAIRS: Final[LiteralString] = """
 SELECT l.key, r.key, array_agg(DISTINCT m.document_id)
   FROM ingestion_mergesuggestion AS s
@@ -239,6 +241,7 @@ SELECT l.key, r.key, array_agg(DISTINCT m.document_id)
        AND m.entity_id IN (s.left_id, s.right_id) AND m.document_id = ANY(%(documents)s::uuid[])
  WHERE s.workspace_id = %(workspace)s AND s.state = 'open' AND l.sense = 0 AND r.sense = 0
    AND (s.left_id = ANY(%(entities)s::uuid[]) OR s.right_id = ANY(%(entities)s::uuid[]))
+   AND 'extractive' IN (l.written_by, r.written_by)
    AND NOT EXISTS (
        SELECT FROM ingestion_resolutiondecision AS d
         WHERE d.workspace_id = %(workspace)s

@@ -2,8 +2,9 @@
 
 In: chunks with vectors.  Out: SummaryNode rows with their edges, one SummaryTree for each document
 of several chunks, and one over the documents' roots. A document of one chunk is its own root.
-Safe to repeat: a tree whose leaves and writer are unchanged is skipped; otherwise, nodes with the
-same children keep their id, text and vector. A document's tree is saved in one transaction, so a
+Safe to repeat: a tree whose leaves and writer are unchanged is skipped; otherwise, clusters stay as
+they were where they can (``layout``), and nodes with the same children keep their id, text and
+vector. A document's tree is saved in one transaction, so a
 stopped run resumes where it was.
 
 Vectors may arrive after the refresh that needs them: documents are processed once they are
@@ -24,6 +25,7 @@ from ingestion.models import IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.tree import rows
 from ingestion.stages.tree.growth import Item, Known, Tree, grow
+from ingestion.stages.tree.layout import Layout
 from ingestion.stages.tree.writing import Writer, writer_for
 from kb_project.llm.ports import Embedder
 from kb_project.ports import Ports
@@ -113,17 +115,31 @@ def _build_documents(work: _Work, digests: dict[UUID, str]) -> int:
 
 
 def _load(work: _Work, digests: dict[UUID, str]) -> list[Tree]:
-    values = {**work.values, "documents": list(digests), "chunks": [], "nodes": []}
+    values = {
+        **work.values,
+        "documents": list(digests),
+        "chunks": [],
+        "nodes": [],
+        "collection": False,
+    }
     leaves: defaultdict[UUID, list[Item]] = defaultdict(list)
     known: defaultdict[UUID, Known] = defaultdict(dict)
     with access.in_workspace(work.workspace_id):
         for document, item in rows.chunk_items(values):
             leaves[document].append(item)
-        for owner, node in rows.stored_nodes({**values, "collection": False}):
+        for owner, node in rows.stored_nodes(values):
             if owner and work.is_current(node):
                 known[owner][node.digest] = node.summary, node.item.vector
+        layouts = rows.layouts(values)
     return [
-        Tree(document, document, digests[document], items, known[document])
+        Tree(
+            document,
+            document,
+            digests[document],
+            items,
+            known[document],
+            layouts.get(document, Layout()),
+        )
         for document, items in leaves.items()
         if len(items) > 1
     ]
@@ -168,12 +184,13 @@ def _load_collection(work: _Work, roots: Sequence[Row]) -> Tree:
             known[node.digest] = node.summary, node.item.vector
     digest = leaves_digest(roots, work.embedder.fingerprint)
     leaves = [items[row[0]] for row in roots if row[0] in items]
-    return Tree(work.workspace_id, None, digest, leaves, known)
+    layout = rows.layouts({**values, "collection": True}).get(None, Layout())
+    return Tree(work.workspace_id, None, digest, leaves, known, layout)
 
 
 def leaves_digest(roots: Sequence[Row], fingerprint: str) -> str:
     """Digest of the leaves of the tree over all documents, regardless of their order."""
-    identities = sorted(str(identity) for _, _, identity, _ in roots)
+    identities = sorted(str(identity) for _, _, identity, *_ in roots)
     return sha256("\n".join([*identities, fingerprint]).encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ trees, and their vectors made together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, Protocol
@@ -14,7 +14,8 @@ from uuid import UUID, uuid5
 
 import numpy as np
 
-from ingestion.stages.tree.clustering import MOST_LAYERS, layer
+from ingestion.stages.tree.clustering import MOST_LAYERS, Cluster, layer
+from ingestion.stages.tree.layout import Layout, is_overlong, leaf_keys
 from kb_project.llm.ports import Embedder, Vectors
 from kb_project.text.regions import Region
 from kb_project.text.sentences import sentence_spans
@@ -155,7 +156,7 @@ Known = dict[str, tuple[Summary, Vectors]]
 class Tree:
     """A growing tree: ``items`` are what the next layer summarises, finally the root.
 
-    ``digest`` identifies the leaves.
+    ``digest`` identifies the leaves; ``layout`` is where they were the last time.
     """
 
     owner: UUID
@@ -163,18 +164,38 @@ class Tree:
     digest: str
     items: list[Item]
     known: Known = field(default_factory=dict)
+    layout: Layout = field(default_factory=Layout)
     nodes: list[Node] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    """Those of the items, in the layout."""
 
-    def drafts(self, number: int, writer: Writer, fingerprint: str) -> Iterator[Draft]:
+    def __post_init__(self) -> None:
+        self.keys = leaf_keys(item.text for item in self.items)
+        if not self.layout.fits(self.keys):
+            self.layout = Layout()
+
+    def drafts(self, number: int, writer: Writer, fingerprint: str) -> list[Draft]:
         """The nodes of layer ``number``, yet to be written."""
-        vectors = np.stack([item.vector for item in self.items])
-        tokens = [item.tokens for item in self.items]
-        is_last = number == MOST_LAYERS
-        for cluster in layer(vectors, tokens, limit=writer.limit, is_last=is_last):
+        found = self._clusters(number, writer.limit)
+        self.keys = list(found)
+        drafts = []
+        for cluster in found.values():
             children = tuple((self.items[item], chance) for item, chance in sorted(cluster.items()))
             digest = digest_of((item.id for item, _ in children), fingerprint, writer.key)
             identity = node_id(self.owner, digest)
-            yield Draft(identity, digest, number, self.document_id, children)
+            drafts.append(Draft(identity, digest, number, self.document_id, children))
+        return drafts
+
+    def _clusters(self, number: int, limit: int) -> dict[str, Cluster]:
+        vectors = np.stack([item.vector for item in self.items])
+        tokens = [item.tokens for item in self.items]
+        is_last = number == MOST_LAYERS
+        if self.layout.has(number, self.keys):
+            found = self.layout.arranged(number, self.keys, vectors)
+            if is_last or not is_overlong(found.values(), tokens, limit):
+                return found
+        self.layout.keep(number, self.keys, layer(vectors, tokens, limit=limit, is_last=is_last))
+        return self.layout.arranged(number, self.keys, vectors)
 
 
 def grow(trees: Sequence[Tree], writer: Writer, embedder: Embedder, tick: Tick) -> None:
@@ -185,8 +206,7 @@ def grow(trees: Sequence[Tree], writer: Writer, embedder: Embedder, tick: Tick) 
             if len(tree.items) <= 1:
                 continue
             drafts = tree.drafts(number, writer, embedder.fingerprint)
-            # Two clusters of the same items are one node.
-            planned += [(tree, draft) for draft in {one.id: one for one in drafts}.values()]
+            planned += [(tree, draft) for draft in drafts]
             tick()
         _write(planned, writer, embedder, tick)
 

@@ -11,8 +11,9 @@ from uuid import UUID
 
 import numpy as np
 
-from ingestion.models import SummaryEdge, SummaryNode, SummaryTree
+from ingestion.models import SummaryEdge, SummaryLayout, SummaryNode, SummaryTree
 from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree
+from ingestion.stages.tree.layout import Layout
 from kb_project.llm.ports import Vectors
 from kb_project.sql import run_sql
 from kb_project.text.regions import from_json
@@ -55,12 +56,12 @@ SELECT leaves.document_id, leaves.digest, leaves.chunks
 
 # The root of each document: the top of its tree, or its only chunk.
 ROOTS: Final[LiteralString] = """
-SELECT t.root_id AS id, false AS is_chunk, t.root_id::text AS identity, d.title
+SELECT t.root_id AS id, false AS is_chunk, t.root_id::text AS identity, d.title, d.created_at
   FROM ingestion_summarytree AS t
   JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = t.document_id
  WHERE t.workspace_id = %(workspace)s AND t.fingerprint = %(fingerprint)s
 UNION ALL
-SELECT c.id, true, c.id::text || md5(c.context), d.title
+SELECT c.id, true, c.id::text || md5(c.context), d.title, d.created_at
   FROM ingestion_chunk AS c
   JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = c.document_id
   JOIN ingestion_chunkembedding AS v
@@ -69,7 +70,7 @@ SELECT c.id, true, c.id::text || md5(c.context), d.title
        SELECT FROM ingestion_chunk AS other
         WHERE other.workspace_id = %(workspace)s AND other.document_id = c.document_id
           AND other.id <> c.id)
- ORDER BY title, identity
+ ORDER BY title, created_at, identity
 """
 
 COLLECTION: Final[LiteralString] = """
@@ -150,6 +151,16 @@ DELETE FROM ingestion_summarytree
  WHERE workspace_id = %(workspace)s AND document_id IS NOT DISTINCT FROM %(document)s::uuid
 """
 
+LAYOUTS: Final[LiteralString] = """
+SELECT document_id, layout FROM ingestion_summarylayout
+ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+   AND (document_id = ANY (%(documents)s::uuid[]) OR (%(collection)s AND document_id IS NULL))
+"""
+FORGET_LAYOUT: Final[LiteralString] = """
+DELETE FROM ingestion_summarylayout
+ WHERE workspace_id = %(workspace)s AND document_id IS NOT DISTINCT FROM %(document)s::uuid
+"""
+
 VECTORS_ARE_COMING: Final[LiteralString] = """
 SELECT EXISTS (
     SELECT FROM ingestion_stagerun AS r
@@ -212,6 +223,14 @@ def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, StoredNo
         yield document, StoredNode(digest, summary.as_item(id_, vector_of(numbers)), summary)
 
 
+def layouts(values: dict[str, Any]) -> dict[UUID | None, Layout]:
+    """How some documents' leaves were clustered, or those of the tree over all documents."""
+    return {
+        document: Layout.from_json(json.loads(stored))
+        for document, stored in run_sql(LAYOUTS, values)
+    }
+
+
 def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bool:
     """Replace the previous tree; nodes that stay keep their rows.
 
@@ -222,12 +241,18 @@ def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bo
     nodes = {node.draft.id: node for node in tree.nodes}
     kept = [id_ for id_, node in nodes.items() if node.is_kept]
     scope = {"workspace": workspace_id, "document": tree.document_id, "kept": kept}
-    for statement in (FORGET_EDGES, FORGET_NODES, FORGET_TREE):
+    for statement in (FORGET_EDGES, FORGET_NODES, FORGET_TREE, FORGET_LAYOUT):
         run_sql(statement, scope)
     new = [_row(workspace_id, node, fingerprint) for node in nodes.values() if not node.is_kept]
     SummaryNode.objects.bulk_create(new, batch_size=500)
     SummaryEdge.objects.bulk_create(
         (edge for node in nodes.values() for edge in _edges(workspace_id, node)), batch_size=2_000
+    )
+    SummaryLayout.objects.create(
+        workspace_id=workspace_id,
+        document_id=tree.document_id,
+        fingerprint=fingerprint,
+        layout=tree.layout.as_json(),
     )
     SummaryTree.objects.create(
         workspace_id=workspace_id,

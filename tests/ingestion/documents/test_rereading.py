@@ -19,6 +19,7 @@ from ingestion.models import (
     SentenceVector,
     StageRun,
 )
+from ingestion.models.communities import SMALLEST_WRITTEN
 from ingestion.pipeline import batching, runner
 from ingestion.stages.extract import NOTHING_FOUND
 from kb_project.errors import RefusedError
@@ -240,7 +241,8 @@ def test_reports_that_no_model_wrote_are_written_once_one_reads(workspace: Works
     light = rows.make_entity(workspace, "Skarrow Light")
     rows.make_report(workspace, "The light", [light], rows.chunks_of(document))
     with access.in_workspace(workspace.pk):
-        Community.objects.in_workspace(workspace).update(is_changed=False)
+        communities = Community.objects.in_workspace(workspace)
+        communities.update(is_changed=False, size=SMALLEST_WRITTEN)
     use_model(workspace)
 
     again(workspace)

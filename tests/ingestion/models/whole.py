@@ -46,6 +46,7 @@ from ingestion.models import (
     StructureState,
     SuggestionSkip,
     SummaryEdge,
+    SummaryLayout,
     SummaryNode,
     SummaryTree,
     TopicBridge,
@@ -204,6 +205,10 @@ def _make_tree(document: Document, chunk: Chunk) -> None:
     SummaryTree.objects.create(
         workspace=document.workspace, document=document, root=node, digest="d", writer="w",
         fingerprint="f", layers=1, nodes=1,
+    )  # fmt: skip
+    SummaryLayout.objects.create(
+        workspace=document.workspace, document=document, fingerprint="f",
+        layout={"layers": [], "joined": []},
     )  # fmt: skip
 
 

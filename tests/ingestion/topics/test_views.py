@@ -15,6 +15,7 @@ from ingestion.models import (
     IngestionJob,
     JobKind,
 )
+from ingestion.models.communities import SMALLEST_WRITTEN
 from tests import rows
 from tests.ingestion.pages import address, client_of, page_of
 from workspaces import access
@@ -232,6 +233,8 @@ def test_once_a_model_is_set_up_it_may_write_what_was_there_before(
         ModelSettings.objects.create(
             workspace=cast.workspace, endpoint="http://localhost:1/v1", model="some-model"
         )
+        communities = Community.objects.in_workspace(cast.workspace)
+        communities.filter(pk=report.community_id).update(size=SMALLEST_WRITTEN)
     assert "from before a chat model was set up" in page(cast, report, cast.alice)
     listed = " ".join(page_of(cast.alice, "community_list", cast).split())
     assert "1 report is made of sentences of your documents: no model wrote it." in listed
@@ -240,6 +243,23 @@ def test_once_a_model_is_set_up_it_may_write_what_was_there_before(
 
     assert is_marked(report)
     assert refreshes(cast) == 1
+    assert "no model wrote" not in page_of(cast.alice, "community_list", cast)
+
+
+def test_the_report_on_a_small_topic_says_that_no_model_writes_it(
+    cast: rows.Cast, report: CommunityReport
+):
+    with access.in_workspace(cast.workspace.pk):
+        ModelSettings.objects.create(
+            workspace=cast.workspace, endpoint="http://localhost:1/v1", model="some-model"
+        )
+        communities = Community.objects.in_workspace(cast.workspace)
+        communities.filter(pk=report.community_id).update(size=SMALLEST_WRITTEN - 1)
+
+    shown = page(cast, report, cast.alice)
+
+    assert "a model writes only about topics of 5 or more entities" in shown
+    assert "Have it written" not in shown
     assert "no model wrote" not in page_of(cast.alice, "community_list", cast)
 
 

@@ -15,6 +15,7 @@ from ingestion.models import (
 )
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stage import StageOutcome
+from ingestion.stages import reports
 from ingestion.stages.reports import context
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.fake import FakeChat
@@ -40,7 +41,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def carol() -> Carol:
+def carol(monkeypatch: pytest.MonkeyPatch) -> Carol:
+    """Her topics are of one to five entities, and a model writes about all of them."""
+    monkeypatch.setattr(reports, "SMALLEST_WRITTEN", 1)
     return Carol()
 
 

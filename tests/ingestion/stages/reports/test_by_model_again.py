@@ -14,7 +14,9 @@ from ingestion.models import (
     Entity,
     Finding,
 )
+from ingestion.models.communities import SMALLEST_WRITTEN
 from ingestion.stage import Progress, StageOutcome
+from ingestion.stages import reports
 from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm.fake import FakeChat, MemoryCallStore
 from kb_project.llm.ports import ChatRequest
@@ -43,7 +45,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def carol() -> Carol:
+def carol(monkeypatch: pytest.MonkeyPatch) -> Carol:
+    """Her topics are of one to five entities, and a model writes about all of them."""
+    monkeypatch.setattr(reports, "SMALLEST_WRITTEN", 1)
     return Carol()
 
 
@@ -60,6 +64,21 @@ def test_there_is_one_call_per_changed_community_and_none_for_others(carol: Caro
     mark(carol.workspace, groups[0])
     assert run(carol.workspace, chat) == StageOutcome(written=1)
     assert len(chat.requests) == 6
+
+
+def test_a_model_is_not_asked_about_a_small_topic():
+    carol = Carol()
+    small = make_community(carol.workspace, carol.everybody[: SMALLEST_WRITTEN - 1])
+    large = make_community(carol.workspace, carol.everybody)
+    chat = FakeChat(told)
+
+    run(carol.workspace, chat)
+
+    assert len(chat.requests) == 1
+    assert report_of(small).written_by == "extractive"
+    assert report_of(small).problem is None
+    assert report_of(small).summary
+    assert report_of(large).written_by != "extractive"
 
 
 def test_a_marked_community_about_which_nothing_new_is_known_costs_no_call(carol: Carol):

@@ -127,6 +127,20 @@ def test_a_pair_is_asked_about_once(workspace: Workspace):
     assert all_of(workspace, MergeSuggestion, "state") == ["open"]
 
 
+def test_names_found_alike_after_a_refresh_are_not_asked_about(workspace: Workspace):
+    """A suggestion about known names is for a person: an edit elsewhere asks nothing about it."""
+    jobs = [paper(workspace, "a", MARLEY), paper(workspace, "b", MARLAY)]
+    run(*jobs)
+    with access.in_workspace(workspace.pk):
+        Entity.objects.in_workspace(workspace).update(written_by="joined")
+    chat = judge(lambda _: "same")
+
+    run(*jobs, chat=chat)
+
+    assert chat.requests == []
+    assert all_of(workspace, MergeSuggestion, "state") == ["open"]
+
+
 def test_a_pair_judged_to_differ_is_never_suggested_again(workspace: Workspace):
     jobs = [paper(workspace, "a", MARLEY), paper(workspace, "b", MARLAY)]
     run(*jobs, chat=judge(lambda _: "different"))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from ingestion.models import Chunk, ChunkEmbedding, Document, SummaryNode
@@ -117,6 +119,28 @@ def test_only_what_stands_above_a_new_document_is_made_again(workspace: Workspac
     assert [(n.pk, n.created_at) for n in nodes(workspace, log)] == [
         (n.pk, n.created_at) for n in before
     ]
+
+
+def test_an_edited_passage_changes_only_the_nodes_above_it(workspace: Workspace):
+    document = make_document(workspace, "Log", 14, words=180)
+    with access.in_workspace(workspace.pk):
+        Chunk.objects.in_workspace(workspace).update(tokens=1_500)
+    run(workspace)
+    before = {node.pk for node in nodes(workspace, document)}
+    edited = rows.chunks_of(document)[6]
+    with access.in_workspace(workspace.pk):
+        Chunk.objects.in_workspace(workspace).filter(pk=edited.pk).delete()
+        edited.pk, edited.text = uuid4(), f"{edited.text} The lamp was lit again."
+        Chunk.objects.bulk_create([edited])
+    rows.embed_chunks(workspace, [edited], EMBEDDER)
+
+    run(workspace)
+
+    after = {node.pk for node in nodes(workspace, document)}
+    layers = tree_of(workspace, document).layers
+    assert len(after) == len(before)
+    assert 0 < len(after - before) <= layers + 1 < len(after)
+    assert_is_tree(workspace, document)
 
 
 def test_ids_survive_a_chunk_that_is_written_anew(workspace: Workspace):

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from itertools import combinations, pairwise
+from uuid import UUID
+
+from hypothesis import given, strategies as st
+
+from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
+from ingestion.stages.communities.keeping import kept_or_new
+
+NODES = [UUID(int=number + 1) for number in range(60)]
+
+
+def clique(members: list[UUID], weight: float = 1.0) -> list[Link]:
+    return [Link(a, b, weight) for a, b in combinations(members, 2)]
+
+
+def sets(clusters: list[Cluster] | tuple[Cluster, ...]) -> set[frozenset[UUID]]:
+    return {one.members for one in clusters}
+
+
+def groups(number: int, size: int = 6) -> list[list[UUID]]:
+    return [NODES[start : start + size] for start in range(0, number * size, size)]
+
+
+def chain(parts: list[list[UUID]]) -> list[Link]:
+    """Groups that hold together, each with a weak link to the next."""
+    links = [link for part in parts for link in clique(part)]
+    return links + [Link(a[-1], b[0], 0.1) for a, b in pairwise(parts)]
+
+
+def after(old: list[Cluster], entities: list[UUID], links: list[Link]) -> list[Cluster]:
+    return list(kept_or_new(hierarchy(entities, links), old, links))
+
+
+def test_clusters_stay_where_others_would_be_hardly_better():
+    members = NODES[:8]
+    halves = [Cluster(0, frozenset(members[:4])), Cluster(0, frozenset(members[4:]))]
+    ring = [Link(a, b, 1.0) for a, b in zip(members, [*members[1:], members[0]], strict=True)]
+    turned = [
+        Cluster(0, frozenset(members[1:5])),
+        Cluster(0, frozenset({*members[5:], members[0]})),
+    ]
+
+    kept = kept_or_new(turned, halves, ring)
+
+    assert sets(tuple(kept)) == sets(tuple(halves))
+
+
+def test_a_new_entity_joins_those_it_is_related_to_and_no_other_topic_changes():
+    parts = groups(4)
+    links = chain(parts)
+    old = hierarchy(NODES[:24], links)
+    new = NODES[50]
+
+    found = after(old, [*NODES[:24], new], [*links, Link(new, parts[2][0], 1.0)])
+
+    assert {one.members - {new} for one in found} == sets(tuple(old))
+    assert {one.members for one in found if new in one.members} == {
+        one.members | {new} for one in old if parts[2][0] in one.members
+    }
+
+
+def test_a_new_part_of_the_graph_has_topics_of_its_own():
+    parts = groups(3)
+    old = hierarchy(NODES[:12], chain(parts[:2]))
+
+    found = after(old, NODES[:18], [*chain(parts[:2]), *clique(parts[2])])
+
+    assert frozenset(parts[2]) in sets(tuple(found))
+    assert sets(tuple(old)) < sets(tuple(found))
+
+
+def test_what_is_clearly_better_is_taken():
+    parts = groups(4)
+    links = chain(parts)
+    mixed = [Cluster(0, frozenset(part[place] for part in parts)) for place in range(6)]
+
+    assert after(mixed, NODES[:24], links) == hierarchy(NODES[:24], links)
+
+
+def test_entities_that_are_gone_leave_their_topic():
+    parts = groups(3)
+    links = chain(parts)
+    old = hierarchy(NODES[:18], links)
+    gone = parts[1][2]
+
+    found = after(old, [one for one in NODES[:18] if one != gone],
+                  [link for link in links if gone not in (link.source, link.target)])  # fmt: skip
+
+    assert sets(tuple(found)) == {one.members - {gone} for one in old}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19), st.floats(0.1, 9)), max_size=40),
+    st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19), st.floats(0.1, 9)), max_size=40),
+)
+def test_every_entity_is_in_one_root_and_levels_nest_whatever_changed(
+    before: list[tuple[int, int, float]], now: list[tuple[int, int, float]]
+):
+    entities = NODES[:20]
+    first, second = (
+        [Link(NODES[a], NODES[b], weight) for a, b, weight in one] for one in (before, now)
+    )
+
+    found = after(hierarchy(entities, first), entities, second)
+
+    roots = [one for one in found if one.level == 0]
+    assert sorted(entity for one in roots for entity in one.members) == entities
+    for place, one in enumerate(found):
+        if one.parent is not None:
+            assert one.parent < place
+            assert one.members <= found[one.parent].members
+            assert one.level == found[one.parent].level + 1
