@@ -10,7 +10,7 @@ TEST_WORKERS ?= 2
 TESTS ?=
 DATASET ?=
 
-.PHONY: help install install-dev install-model run test test-model check audit lock format bench clean reset
+.PHONY: help install install-dev install-model install-test-model run run-model test test-model check audit lock format bench clean reset
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -24,8 +24,14 @@ install-dev:
 install-model:
 	@.ci/venv requirements-model.txt
 
+install-test-model:
+	@.ci/venv requirements-test-model.txt
+
 run: install ## set everything up and serve it (PORT=8000), until Ctrl-C
 	@exec $(MANAGE) run
+
+run-model: install-model ## the same with a small language model on this machine (MODEL_FILE=path.gguf)
+	@exec $(MANAGE) run --model
 
 test: install-dev ## set everything up and run the tests (TESTS=tests/ingestion for some of them)
 	@.ci/browser
@@ -34,7 +40,7 @@ test: install-dev ## set everything up and run the tests (TESTS=tests/ingestion 
 	$(MANAGE) pg stop --test --if-idle >/dev/null || true
 	exit $$code
 
-test-model: install-model ## run the pipeline against a real language model on this machine, some minutes
+test-model: install-test-model ## run the pipeline against a real language model on this machine, some minutes
 	@code=0
 	$(BIN)/pytest -m model tests/model || code=$$?
 	$(MANAGE) pg stop --test --if-idle >/dev/null || true

@@ -20,6 +20,7 @@ from kb_project.confinement.layers import layers_here
 from kb_project.sql import run_sql
 
 MODEL_FOR: Final = ("none", "listed", "all")
+MODEL_WORK: Final = ("all", "answers")
 PRICE: Final = re.compile(r"\s*[^=\s].*=\s*\d+(\.\d+)?(/\d+(\.\d+)?){1,2}")
 SIGN_UPS: Final = ("open", "invitation", "domain")
 STRATEGIES: Final = ("tokens", "sentence", "fixed")
@@ -74,6 +75,9 @@ def _operators_model_agrees() -> list[CheckMessage]:
     if settings.MODEL_FOR not in MODEL_FOR:
         hint = f"It must be one of {', '.join(MODEL_FOR)}."
         found.append(Error(f"MODEL_FOR is '{settings.MODEL_FOR}'.", hint=hint, id="kb.E007"))
+    if settings.MODEL_WORK not in MODEL_WORK:
+        hint = f"It must be one of {', '.join(MODEL_WORK)}."
+        found.append(Error(f"MODEL_WORK is '{settings.MODEL_WORK}'.", hint=hint, id="kb.E010"))
     # MODEL=IN/OUT, which ``workspaces.usage.prices`` reads.
     broken = [entry for entry in settings.MODEL_PRICES if not PRICE.fullmatch(entry)]
     if broken:

@@ -45,7 +45,8 @@ def embedder_named(name: str, *, threads: int = 0) -> Embedder:
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The services. ``chat`` is None on the local tier, ``reranker`` if none is chosen.
-    ``next_embedder`` is set while an index for a new model is being built.
+    ``next_embedder`` is set while an index for a new model is being built. ``answer_chat`` is a
+    chat model that only writes answers; ``chat`` is None then too.
     """
 
     embedder: Embedder
@@ -54,6 +55,12 @@ class Ports:
     options: ModelOptions = field(default_factory=ModelOptions)
     next_embedder: Embedder | None = None
     reranker: Reranker | None = None
+    answer_chat: ChatModel | None = None
+
+    @property
+    def writer(self) -> ChatModel | None:
+        """The chat model that writes answers."""
+        return self.chat or self.answer_chat
 
     @property
     def reader(self) -> ChatModel | None:

@@ -98,6 +98,10 @@ def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfi
         return None
     endpoint, key, model = server
     is_operators = uses_installation(row)
+    window, concurrency = row.context_window, row.concurrency
+    if is_operators:
+        window = _at_most(settings.MODEL_CONTEXT_WINDOW, window)
+        concurrency = _at_most(settings.MODEL_CONCURRENCY, concurrency)
     offered = offered_model if is_operators else str
     return ChatConfig(
         endpoint=endpoint,
@@ -108,8 +112,8 @@ def chat_config(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatConfi
         limits={Role(role): _limits(Role(role), found) for role, found in row.limits.items()},
         # The operator pays for the installation's model: a parameter may change the price.
         parameters={} if is_operators else {Role(r): found for r, found in row.parameters.items()},
-        concurrency=row.concurrency,
-        context_window=row.context_window,
+        concurrency=concurrency,
+        context_window=window,
         support=Support.from_dict(row.support) if row.support else None,
     )
 
@@ -118,6 +122,11 @@ def uses_installation(row: ModelSettings | None) -> bool:
     """Whether the chat model is the one the installation offers to every workspace."""
     is_own = row is not None and bool(row.endpoint or row.is_local)
     return not is_own and installation_is_allowed(row)
+
+
+def only_writes_answers(row: ModelSettings | None) -> bool:
+    """Whether the operator has the installation's model, which is used here, write answers only."""
+    return settings.MODEL_WORK == "answers" and uses_installation(row)
 
 
 def installation_has_model() -> bool:
@@ -139,6 +148,9 @@ def _installation() -> tuple[Any, ...]:
         settings.MODEL_KEY,
         settings.MODEL_NAME,
         settings.MODEL_FOR,
+        settings.MODEL_WORK,
+        settings.MODEL_CONTEXT_WINDOW,
+        settings.MODEL_CONCURRENCY,
         tuple(settings.MODEL_PRICES),
     )
 
@@ -190,10 +202,12 @@ def _build(workspace_id: uuid.UUID, base: Ports) -> Ports:
     row = settings_of(workspace_id)
     active = index_of(workspace_id, IndexState.ACTIVE)
     building = index_of(workspace_id, IndexState.BUILDING)
-    chat = _chat(workspace_id, row)
+    model = _chat(workspace_id, row)
+    chat = None if only_writes_answers(row) else model
     return replace(
         base,
         chat=chat,
+        answer_chat=None if chat else model,
         reranker=_reranker(row, chat) if row else None,
         options=_options(row),
         embedder=embedder_of(active, base) if active else base.embedder,
@@ -240,6 +254,11 @@ def _chat_server(row: ModelSettings) -> tuple[str, str, str] | None:
     if uses_installation(row):
         return settings.MODEL_ENDPOINT, settings.MODEL_KEY, row.model or settings.MODEL_NAME
     return None
+
+
+def _at_most(limit: int, number: int) -> int:
+    """Return the number, or the limit if it is smaller; 0 is no limit."""
+    return min(limit, number) if limit else number
 
 
 def _limits(role: Role, found: dict[str, float]) -> RoleLimits:

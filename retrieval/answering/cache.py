@@ -57,11 +57,12 @@ def conditions_of(asking: Asking) -> Conditions:
         settings.MODEL_ENDPOINT,
         settings.MODEL_NAME,
         settings.MODEL_FOR,
+        settings.MODEL_WORK,
         settings.EMBEDDER,
     )
     wanted = [asking.mode, asking.scope.as_json(), asking.options.as_json()]
     parts = [FORM, *wanted, version, choice, installation, _prompts()]
-    if asking.earlier and chosen.ports.chat is not None:
+    if asking.earlier and chosen.ports.writer is not None:
         # One person's earlier questions must not shape the answer another person gets.
         parts.append([astuple(one) for one in asking.earlier])
     return Conditions(json.dumps(parts, default=str, sort_keys=True), chosen.ports)

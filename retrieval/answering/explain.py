@@ -113,7 +113,7 @@ def plan(asking: Asking, found: SearchResult) -> dict[str, Any]:
 
 def calls(found: SearchResult) -> dict[str, Any]:
     query = found.query
-    return calls_of(query.workspace_id, query.question_id if query.chat else None)
+    return calls_of(query.workspace_id, query.question_id if query.writer else None)
 
 
 def calls_of(workspace_id: UUID, question_id: UUID | None) -> dict[str, Any]:

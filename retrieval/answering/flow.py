@@ -68,9 +68,9 @@ def draft_answer(asking: Asking, reporter: Reporter) -> Draft:
     plan = explain.plan(asking, found) | {"label": found.mode.label}
     reporter.emit(EventKind.PLAN, plan)
     reporter.emit(EventKind.PASSAGES, {"passages": passages_json(found.hits)})
-    scheduler.let_others_first(is_busy=found.query.chat is None)
+    scheduler.let_others_first(is_busy=found.query.writer is None)
     reporter.check()
-    chat = found.query.chat
+    chat = found.query.writer
     if chat is not None and writing.can_write(found):
         is_long = asking.options.response is ResponseType.REPORT
         author = sections.written if is_long else writing.in_one_piece

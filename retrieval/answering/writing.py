@@ -125,7 +125,7 @@ def can_write(found: SearchResult) -> bool:
     """
     given = found.hits or found.found.records or found.found.points
     has_data = not dict(found.found.figures).get("no_data")
-    return found.query.chat is not None and has_data and bool(given)
+    return found.query.writer is not None and has_data and bool(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def write(
     task = Task.of(asking, found, options)
     written = author(task, chat, reporter)
     reporter.emit(EventKind.STEP, CHECKING)
-    judge = chat if options.wants_judge else None
+    judge = query.chat if options.wants_judge else None
     checked = checking.check_all(written.said, task.numbering, found, judge)
     sentences = conflicts.mark(checked.sentences, query, task.numbering)
     counts = checking.counts([one.check for one in sentences])

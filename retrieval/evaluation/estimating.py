@@ -55,13 +55,17 @@ def estimate_for_run(
     *, workspace: Workspace, question_set: QuestionSet, modes: list[str], answers: bool
 ) -> Estimate:
     """Estimate a run. Here ``documents`` counts questions, ``passages`` the results to make."""
-    chat = ports_for(workspace.pk).chat
+    ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
         accepted = queries.accepted_of(workspace=workspace, question_set=question_set)
         asked, known = accepted.count(), accepted.exclude(answer="").count()
-        if chat is None:
+        if ports.writer is None:
             return Estimate(asked, _exactly(asked * len(modes)))
-        prices = _prices(workspace, chat)
+        prices = _prices(workspace, ports.writer)
+        if ports.chat is None:
+            written = asked * len(modes) if answers else 0
+            effort = _of_writing(prices, written)
+            return _estimate(workspace, effort, asked, asked * len(modes))
         effort = cost_model.sum_of(
             _of_mode(prices, mode, asked=asked, known=known, answers=answers) for mode in modes
         )
@@ -115,15 +119,20 @@ def _of_mode(
 ) -> Effort:
     """Estimate searching (an answer's repeated search is cached), answering, and judging known
     answers."""
-    keyword, answer, judge = (prices[role] for role in (Role.KEYWORD, Role.ANSWER, Role.JUDGE))
+    keyword, judge = prices[Role.KEYWORD], prices[Role.JUDGE]
     finding = SEARCH_CALLS.get(mode, cost_model.NOTHING) * asked
     effort = _effort(finding, SEARCH_PROMPT, SEARCH_TOKENS, keyword)
     if not answers:
         return effort
-    effort += _effort(ANSWER_CALLS * asked, ANSWER_PROMPT, ANSWER_TOKENS, answer)
+    effort += _of_writing(prices, asked)
     effort += _effort(_exactly(2 * known), CLAIM_PROMPT, CLAIM_TOKENS, judge)
     checks = (PASSAGES + _exactly(2)).times(ROUNDS) * known
     return effort + _effort(checks, JUDGE_PROMPT, JUDGE_TOKENS, judge)
+
+
+def _of_writing(prices: Mapping[Role, Price | None], answers: int) -> Effort:
+    price = prices[Role.ANSWER]
+    return _effort(ANSWER_CALLS * answers, ANSWER_PROMPT, ANSWER_TOKENS, price)
 
 
 def _effort(calls: Range, prompt: Range, completion: Range, price: Price | None) -> Effort:

@@ -287,7 +287,7 @@ def now(workspace: Workspace, run: EvaluationRun, *, with_answers: bool) -> dict
         [(documents, passages, digest)] = run_sql(CORPUS, {"workspace": workspace.pk})
         questions = queries.accepted_of(workspace=workspace, question_set=run.question_set)
         digests = {str(question.pk): digest_of(question) for question in questions}
-    answers_by = ports.chat.model_of(Role.ANSWER) if ports.chat else EXTRACTIVE
+    answers_by = ports.writer.model_of(Role.ANSWER) if ports.writer else EXTRACTIVE
     conditions = {
         **run.conditions,
         "documents": documents,

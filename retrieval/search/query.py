@@ -84,7 +84,8 @@ class Query:
     entities to start from and to leave out. ``as_of`` is a date, '' for any time; ``topics`` says
     which topics a global search reads. ``chat`` is None
     on the local tier; a mode that calls it does so outside transactions, reports its steps to
-    ``reporter`` and makes at most ``calls`` calls. Modes add to ``notes``.
+    ``reporter`` and makes at most ``calls`` calls. Modes add to ``notes``. ``writer`` is the chat
+    model that writes the answer, which may be there without ``chat``.
     """
 
     workspace_id: UUID
@@ -97,10 +98,15 @@ class Query:
     as_of: str = ""
     topics: TopicChoice = field(default_factory=TopicChoice)
     chat: ChatModel | None = None
+    answer_chat: ChatModel | None = None
     question_id: UUID | None = None
     calls: int = MOST_CALLS
     reporter: Reporter = SILENT
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def writer(self) -> ChatModel | None:
+        return self.chat or self.answer_chat
 
     def note(self, code: str, sentence: str) -> None:
         if (note := Note(code, sentence)) not in self.notes:

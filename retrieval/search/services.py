@@ -106,6 +106,7 @@ def search(  # noqa: PLR0913  what is asked, where to look, and for whom
         as_of=scope.as_of if scope else "",
         topics=topics or TopicChoice(),
         chat=ports.chat,
+        answer_chat=ports.answer_chat,
         question_id=question_id,
         reporter=reporter,
     )

@@ -114,6 +114,9 @@ class ModelsApi(WorkspaceAPIView):
 
     class OutputSerializer(serializers.Serializer[Any]):
         tier = serializers.ChoiceField(choices=["own", "installation", "local"])
+        only_answers = serializers.BooleanField(
+            help_text="The model writes answers and does nothing else."
+        )
         endpoint = serializers.CharField(source="choice.endpoint")
         host = serializers.CharField()
         model = serializers.CharField()

@@ -45,6 +45,7 @@ class ModelState:
     """The choice of models, and what is in effect.
 
     ``is_installation_withheld``: there is one, and the operator has not allowed it here.
+    ``only_answers``: the model that is used writes answers and does nothing else.
     """
 
     tier: Tier
@@ -58,6 +59,7 @@ class ModelState:
     roles: tuple[RoleModel, ...]
     has_installation_model: bool
     is_installation_withheld: bool
+    only_answers: bool
 
     @property
     def models(self) -> list[str]:
@@ -107,6 +109,7 @@ def _state_in(row: ModelSettings) -> ModelState:
         is_installation_withheld=(
             ports.installation_has_model() and not ports.installation_is_allowed(row)
         ),
+        only_answers=ports.only_writes_answers(row),
     )
 
 

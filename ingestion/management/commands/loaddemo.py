@@ -13,7 +13,8 @@ import ingestion
 from ingestion.documents import outcomes, services
 from ingestion.models import Document
 from kb_project.commands import DataCommand
-from workspaces import access
+from workspaces import access, ports
+from workspaces.language_models import services as model_services
 from workspaces.models import User, Workspace
 from workspaces.people import services as people_services
 
@@ -30,12 +31,18 @@ class Command(DataCommand):
             "--no-wait", action="store_true", help="Leave processing the documents to the workers."
         )
 
-    def handle(self, *_args: Any, no_wait: bool, **_options: Any) -> None:
+        parser.add_argument(
+            "--with-model", action="store_true", help="Let it use the installation's model."
+        )
+
+    def handle(self, *_args: Any, no_wait: bool, with_model: bool, **_options: Any) -> None:
         person, password = _person()
         workspace = _workspace(person)
         if not workspace.is_demo:
             self.stdout.write(f"'{SLUG}' is one of your own workspaces; it was not changed.")
             return
+        if with_model:
+            _allow_model(workspace)
         added = _add_missing(workspace)
         with access.in_workspace(workspace.pk):
             is_unfinished = outcomes.has_unfinished_work(workspace=workspace)
@@ -71,6 +78,12 @@ def _workspace(owner: User) -> Workspace:
     return found or people_services.workspace_create(
         name=NAME, slug=SLUG, owner=owner, is_demo=True
     )
+
+
+def _allow_model(workspace: Workspace) -> None:
+    row = ports.settings_of(workspace.pk)
+    if row is None or not row.may_use_installation:
+        model_services.installation_model_allow(workspace=workspace, is_allowed=True)
 
 
 def _add_missing(workspace: Workspace) -> int:

@@ -1,9 +1,10 @@
-"""Run everything: database, migrations, demo workspace, web server, workers."""
+"""Run everything: database, migrations, demo workspace, web server, workers, on request a model."""
 
 from __future__ import annotations
 
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from kb_project.commands import migrate
 from kb_project.database.engine.base import DATA
 from kb_project.env import env_int, env_str, is_loopback
 from kb_project.errors import KBError
+from kb_project.supervisor.local_model import SMALL, LocalModel, local_model
 from kb_project.supervisor.startup import (
     Console,
     call_when_answering,
@@ -33,8 +35,11 @@ from kb_project.supervisor.supervisor import (
 
 DEMO: Final = "demo"
 DEMO_COMMAND: Final = "loaddemo"
+MODEL: Final = "model"
 # Embedding uses whole cores for minutes; pages must not slow down.
 EMBEDDING_NICE: Final = 10
+# So does a model, for seconds, and someone waits for its answer.
+MODEL_NICE: Final = 5
 
 
 class Command(BaseCommand):
@@ -46,6 +51,11 @@ class Command(BaseCommand):
         parser.add_argument("--host", default=env_str("HOST", "127.0.0.1"))
         parser.add_argument("--port", type=int, default=env_int("PORT", 8000, minimum=1))
         parser.add_argument("--no-demo", action="store_true", help="do not load the demo workspace")
+        parser.add_argument(
+            "--model",
+            action="store_true",
+            help="serve a language model too (MODEL_FILE), which writes the demo's answers",
+        )
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         console = Console(sys.stdout)
@@ -53,14 +63,25 @@ class Command(BaseCommand):
             with open_listener(host, port) as listener:
                 address = _address(host, listener)
                 with only_supervisor(settings.DATA_DIR, address):
+                    model = None
+                    if options["model"]:
+                        model = local_model(settings.MODEL_FILE, settings.MODEL_PORT)
                     if listener.getsockname()[1] != port:
                         console.say(OWN_NAME, f"Port {port} is taken; using {address}.")
-                    _run(console, listener, address, demo=not options["no_demo"])
+                    demo = not options["no_demo"] and DEMO_COMMAND in get_commands()
+                    _run(console, listener, address, demo=demo, model=model)
         except KBError as error:
             raise CommandError(error.sentence) from error
 
 
-def _run(console: Console, listener: socket.socket, address: str, *, demo: bool) -> None:
+def _run(
+    console: Console,
+    listener: socket.socket,
+    address: str,
+    *,
+    demo: bool,
+    model: LocalModel | None,
+) -> None:
     folder = settings.DATABASES["default"]["OPTIONS"].get(DATA)
     # A server that DATABASE_URL names is managed elsewhere.
     guard = None if folder is None else DatabaseGuard(Path(folder), console.say)
@@ -70,8 +91,14 @@ def _run(console: Console, listener: socket.socket, address: str, *, demo: bool)
         migrate(lambda sentence: console.say(OWN_NAME, sentence))
         parts = _parts(listener.fileno())
         host = listener.getsockname()[0]
-        if demo and DEMO_COMMAND in get_commands():
-            parts.append(_part(DEMO, DEMO_COMMAND, environment={"HOST": host}, once=True))
+        if demo:
+            options = ["--with-model"] if model else []
+            loading = _part(DEMO, DEMO_COMMAND, *options, environment={"HOST": host}, once=True)
+            parts.append(loading)
+        if model is not None:
+            parts = _with_model(parts, model)
+            if model.is_packaged:
+                console.say(MODEL, SMALL)
         if warning := mail_warning(settings.EMAIL_BACKEND, host):
             console.say(OWN_NAME, warning)
         supervisor = Supervisor(parts, say=console.say, look=guard.look if guard else lambda: None)
@@ -96,6 +123,15 @@ def _parts(listener_fd: int) -> list[Part]:
         _part("embedding", "worker", "--lane", "embedding", nice=EMBEDDING_NICE),
         _part("answering", "worker", "--lane", "answering", environment=pooled),
     ]
+
+
+def _with_model(parts: list[Part], model: LocalModel) -> list[Part]:
+    """Return the parts with the settings of the model, after the part that serves it."""
+    shared = model.environment()
+    serving = _part(
+        MODEL, "servemodel", str(model.file), "--port", str(model.port), nice=MODEL_NICE
+    )
+    return [replace(part, environment={**shared, **part.environment}) for part in (serving, *parts)]
 
 
 def _part(
