@@ -80,13 +80,14 @@ def local_model(file: str, port: int) -> LocalModel:
         )
     if importlib.util.find_spec(SERVER) is None:
         raise _not_installed("The server for language models is not installed.")
-    found = Path(file).expanduser() if file else _packaged_file()
+    found = Path(file).expanduser() if file else packaged_file()
     _check_is_model(found)
     _check_is_free(port)
     return LocalModel(found.resolve(), port, is_packaged=not file)
 
 
-def _packaged_file() -> Path:
+def packaged_file() -> Path:
+    """Return the small model. Raises NotFoundError if its package is not installed."""
     package = importlib.util.find_spec(WEIGHTS)
     folders = (package.submodule_search_locations if package else None) or ()
     for folder in folders:

@@ -39,7 +39,7 @@ def context_only(asking: Asking, only: str) -> dict[str, Any]:
             next_step="Ask about something in the documents.",
         )
     ports = asking.ports or ports_for(asking.workspace.pk)
-    if only == PROMPT and ports.chat is None:
+    if only == PROMPT and ports.writer is None:
         raise no_model()
     if asking.mode == BYPASS.name:
         return _without_documents(asking, ports, only)

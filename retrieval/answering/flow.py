@@ -94,7 +94,7 @@ def gathered(asking: Asking, reporter: Reporter) -> tuple[Asking, Rewrite, Searc
     found = _find(replace(asking, question=rewrite.question), reporter)
     for note in rewrite.notes:
         found.query.note(note.code, note.sentence)
-    if found.query.chat is None and asking.options.needs_model:
+    if found.query.writer is None and asking.options.needs_model:
         found.query.note(NEEDS_MODEL.code, NEEDS_MODEL.sentence)
     return asking, rewrite, found
 
@@ -131,7 +131,7 @@ def _find(asking: Asking, reporter: Reporter) -> SearchResult:
     if asking.earlier:
         reporter.emit(EventKind.STEP, SEARCHING)
     is_report = asking.options.response is ResponseType.REPORT
-    is_long = is_report and (asking.ports or ports_for(asking.workspace.pk)).chat is not None
+    is_long = is_report and (asking.ports or ports_for(asking.workspace.pk)).writer is not None
     return services.search(
         workspace=asking.workspace,
         question=asking.question,

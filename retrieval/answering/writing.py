@@ -248,7 +248,7 @@ def composed(
     is as long as the largest window gets.
     """
     empty = _prompt(task, form, section, "")
-    if (chat := task.found.query.chat) is not None:
+    if (chat := task.found.query.writer) is not None:
         most = min(most, room_beside(empty, chat))
     context = task.context(most, first)
     return _prompt(task, form, section, context.text), context

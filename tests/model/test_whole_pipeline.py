@@ -36,7 +36,7 @@ from kb_project.llm.ports import Role
 from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerEvent, AnswerState, Citation
 from tests import rows
-from tests.model.server import CONTEXT, MODEL, model_server
+from tests.model.server import BASE, CONTEXT, INSTRUCT, model_server
 from workspaces import access
 from workspaces.language_models import services as model_services
 from workspaces.language_models.choice import ModelChoice
@@ -53,20 +53,22 @@ SHORTEST = 100
 STATED = {ModelCall.State.DONE, ModelCall.State.FAILED}
 
 
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    with model_server(Path(project.BASE_DIR) / "var" / "models") as address:
-        yield address
+@pytest.fixture(scope="module", params=[BASE, INSTRUCT])
+def served(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """A model's name and the address of its server."""
+    with model_server(request.param, Path(project.BASE_DIR) / "var" / "models") as address:
+        yield request.param, address
 
 
 @pytest.fixture
-def cast(media: Path, endpoint: str) -> rows.Cast:
+def cast(media: Path, served: tuple[str, str]) -> rows.Cast:
+    model, endpoint = served
     cast = rows.make_cast()
     model_services.model_settings_save(
         workspace=cast.workspace,
         choice=ModelChoice(
             endpoint=endpoint,
-            model=MODEL,
+            model=model,
             limits={
                 role.value: {"max_output": OUTPUT.get(role, SHORTEST), "timeout": 240}
                 for role in Role
@@ -80,18 +82,21 @@ def cast(media: Path, endpoint: str) -> rows.Cast:
     return cast
 
 
-def test_whatever_a_real_model_says_nothing_breaks_and_nothing_false_is_kept(cast: rows.Cast):
+def test_whatever_a_real_model_says_nothing_breaks_and_nothing_false_is_kept(
+    cast: rows.Cast, served: tuple[str, str]
+):
+    model, _ = served
     documents = [add(cast, name) for name in FILES]
     inline.drain(cast.workspace.pk)
 
     assert_every_job_ended_well(cast.workspace)
     assert_every_passage_is_read_or_listed(cast, documents)
     assert_every_fact_has_its_quote(cast.workspace)
-    assert_summaries_stand_on_the_documents(cast.workspace)
-    made = assert_the_ledger_has_every_call(cast.workspace)
+    assert_summaries_stand_on_the_documents(cast.workspace, model)
+    made = assert_the_ledger_has_every_call(cast.workspace, model)
 
     assert_a_question_ends_well(cast)
-    assert_the_ledger_has_every_call(cast.workspace)
+    assert_the_ledger_has_every_call(cast.workspace, model)
     assert_nothing_is_asked_twice(cast.workspace, documents[0], made)
 
 
@@ -151,20 +156,20 @@ def assert_every_fact_has_its_quote(workspace: Workspace) -> None:
                 assert chunk.text[fact.start - chunk.start : fact.end - chunk.start].strip()
 
 
-def assert_summaries_stand_on_the_documents(workspace: Workspace) -> None:
+def assert_summaries_stand_on_the_documents(workspace: Workspace, model: str) -> None:
     """A summary is signed; one that no model wrote is made of quotes."""
     with access.in_workspace(workspace.pk):
         for node in SummaryNode.objects.in_workspace(workspace):
             assert node.text.strip()
-            assert node.written_by in {MODEL, "extractive"}
+            assert node.written_by in {model, "extractive"}
 
 
-def assert_the_ledger_has_every_call(workspace: Workspace) -> set[str]:
+def assert_the_ledger_has_every_call(workspace: Workspace, model: str) -> set[str]:
     """Every call is closed and counted; returns the keys of those that were answered."""
     made = calls(workspace)
     assert made
     assert {call.state for call in made} <= {*STATED, ModelCall.State.CACHED}
-    assert all(call.model == MODEL and call.stage and call.prompt for call in made)
+    assert all(call.model == model and call.stage and call.prompt for call in made)
     answered = [call for call in made if call.state == ModelCall.State.DONE]
     assert all(call.prompt_tokens and call.completion_tokens for call in answered)
     assert all(call.code for call in made if call.state == ModelCall.State.FAILED)

@@ -265,7 +265,7 @@ def form_panel(*, workspace: Workspace, options: Mapping[str, Any], has_model: b
 
 def forms_for(workspace: Workspace) -> list[tuple[str, str, str]]:
     """Return the response types that an answer can be had in, with label and explanation."""
-    if ports_for(workspace.pk).chat is None:
+    if ports_for(workspace.pk).writer is None:
         return []
     return [(one.value, *LABELS[one]) for one in ResponseType]
 
@@ -331,7 +331,7 @@ def ask_box(  # noqa: PLR0913  all that the box shows
         form=form_panel(
             workspace=workspace,
             options=options or {},
-            has_model=ports_for(workspace.pk).chat is not None,
+            has_model=ports_for(workspace.pk).writer is not None,
         ),
         documents=document_queries.searched_count(workspace=workspace),
         reading=counts[DocumentState.QUEUED.value] + counts[DocumentState.WORKING.value],

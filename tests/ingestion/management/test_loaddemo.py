@@ -14,6 +14,7 @@ from tests import rows
 from workspaces import access
 from workspaces.models import User, Workspace
 from workspaces.people import queries as people_queries
+from workspaces.ports import settings_of
 
 pytestmark = pytest.mark.django_db
 
@@ -135,3 +136,15 @@ def test_a_published_password_is_replaced_when_others_can_reach_the_server(setti
     assert not person.check_password(settings.PUBLISHED_DEMO_PASSWORD)
     [password] = re.findall(rf"{settings.DEMO_EMAIL} / (\S+)", said)
     assert person.check_password(password)
+
+
+def test_the_demo_may_use_the_installations_model_when_it_is_loaded_with_one(two_documents):
+    call("--no-wait")
+    workspace = Workspace.objects.get(slug="demo")
+    assert settings_of(workspace.pk) is None
+
+    call("--no-wait", "--with-model")
+
+    row = settings_of(workspace.pk)
+    assert row is not None
+    assert row.may_use_installation

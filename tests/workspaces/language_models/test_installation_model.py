@@ -295,3 +295,39 @@ def test_the_page_limits_tests_too(settings):
     assert "tested too often" in beside.content.decode()
     assert "tested too often" in answer.content.decode()
     assert "Retry-After" in answer
+
+
+# --- what it does ---------------------------------------------------------------------------------
+def test_a_model_for_answers_writes_them_and_does_nothing_else(provider, settings):
+    settings.MODEL_WORK = "answers"
+    workspace = rows.make_workspace()
+    allow(workspace)
+
+    found = ports.ports_for(workspace.pk)
+
+    assert found.chat is None
+    assert found.writer is not None
+    with access.in_workspace(workspace.pk):
+        assert queries.model_state(workspace=workspace).only_answers
+
+
+@pytest.mark.usefixtures("provider")
+def test_without_permission_a_model_for_answers_writes_none(settings):
+    settings.MODEL_WORK = "answers"
+    workspace = rows.make_workspace()
+
+    assert ports.ports_for(workspace.pk).writer is None
+
+
+def test_what_its_server_takes_at_once_limits_every_workspace(provider, settings):
+    settings.MODEL_CONTEXT_WINDOW, settings.MODEL_CONCURRENCY = 4096, 1
+    workspace = rows.make_workspace()
+    allow(workspace)
+    row = row_of(workspace)
+    assert row is not None
+    assert (row.context_window, row.concurrency) == (16_000, 8)
+
+    config = ports.chat_config(workspace.pk, row)
+
+    assert config is not None
+    assert (config.context_window, config.concurrency) == (4096, 1)
