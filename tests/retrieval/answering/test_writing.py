@@ -8,6 +8,7 @@ import pytest
 
 from ingestion.models import DocumentVersion
 from kb_project.errors import BudgetError, EndpointError, ReplyError
+from kb_project.llm.config import ChatConfig
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import Role
 from retrieval.answering import writing
@@ -25,6 +26,7 @@ from tests.retrieval.answering.scripted import (
     roles,
 )
 from workspaces import access
+from workspaces.ports import ports_for
 
 IN_ORDER = [EventKind.STEP, EventKind.PASSAGES, EventKind.TEXT]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
@@ -281,3 +283,32 @@ def test_the_trace_tells_the_way_without_any_text(cast, monkeypatch):
     assert section["name"] == "passages"
     assert section["tokens"] <= section["budget"]
     assert "keeps the Skarrow" not in json.dumps(trace["ranked"])
+
+
+def serve_answers(monkeypatch, chat):
+    monkeypatch.setattr(services, "ports_for", lambda pk: replace(ports_for(pk), answer_chat=chat))
+
+
+@pytest.mark.parametrize("mode", ["lexical", "global", "mix"])
+def test_a_model_for_answers_alone_writes_and_is_asked_nothing_else(cast, monkeypatch, mode):
+    chat = FakeChat(lambda _request: "Ada Lind keeps the light [1].")
+    serve_answers(monkeypatch, chat)
+
+    draft = asked(cast, mode=mode, earlier=(Earlier("Who is Ada Lind?", "She keeps a light."),))
+
+    assert roles(chat) == [Role.ANSWER]
+    assert draft.written_by == "fake-model"
+    assert draft.trace["check"]["by"] != "fake-model"
+
+
+def test_the_window_of_a_model_for_answers_alone_limits_what_it_is_given(cast, monkeypatch):
+    config = ChatConfig("http://fake.invalid/v1", "fake-model", context_window=1_000)
+    chat = FakeChat(lambda _request: "Ada Lind keeps the light [1].", config=config)
+    serve_answers(monkeypatch, chat)
+    budgets = []
+    build = writing.build
+    monkeypatch.setattr(writing, "build", lambda *given: budgets.append(given[3]) or build(*given))
+
+    asked(cast)
+
+    assert budgets == [writing.LEAST_TOKENS]
