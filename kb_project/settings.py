@@ -351,15 +351,9 @@ MODEL_ENDPOINT = env_web_address("MODEL_ENDPOINT")
 MODEL_KEY = env_str("MODEL_KEY")
 MODEL_NAME = env_str("MODEL_NAME")
 MODEL_FOR = env_str("MODEL_FOR", "listed")
-# All work, or only writing answers: nothing else is then done with it.
 MODEL_WORK = env_str("MODEL_WORK", "all")
-# What its server reads and takes at once; 0: as each workspace says.
 MODEL_CONTEXT_WINDOW = env_int("MODEL_CONTEXT_WINDOW", 0, minimum=0)
 MODEL_CONCURRENCY = env_int("MODEL_CONCURRENCY", 0, minimum=0)
-# What `manage.py run --model` serves, and how.
-MODEL_FILE = env_str("MODEL_FILE")
-MODEL_PORT = env_int("MODEL_PORT", 8081, minimum=1, maximum=65_535)
-MODEL_THREADS = env_int("MODEL_THREADS", max(1, (os.cpu_count() or 2) // 2), minimum=1)
 # Its prices, and what it may cost in a month: MODEL=IN/OUT or MODEL=IN/OUT/CACHED.
 MODEL_PRICES = env_list("MODEL_PRICES")
 MODEL_CAP_WORKSPACE = env_money("MODEL_CAP_WORKSPACE")

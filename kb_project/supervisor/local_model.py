@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib.util
 import secrets
-import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from kb_project.env import env_int, env_str
 from kb_project.errors import ConflictError, InputError, NotFoundError, UnavailableError
+from kb_project.supervisor.startup import listen
 
 HOST: Final = "127.0.0.1"
 SERVER: Final = "xllamacpp"
@@ -64,6 +64,10 @@ class LocalModel:
             "MODEL_CONTEXT_WINDOW": str(env_int("MODEL_CONTEXT_WINDOW", CONTEXT)),
             "MODEL_CONCURRENCY": str(env_int("MODEL_CONCURRENCY", 1)),
         }
+
+
+def wanted_port() -> int:
+    return env_int("MODEL_PORT", 8081, minimum=1, maximum=65_535)
 
 
 def local_model(file: str, port: int) -> LocalModel:
@@ -126,14 +130,12 @@ def _check_is_model(file: Path) -> None:
 
 
 def _check_is_free(port: int) -> None:
-    with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            tried.bind((HOST, port))
-        except OSError as error:
-            raise UnavailableError(
-                f"The model's server cannot listen on port {port}: {error.strerror}.",
-                code="model_port_taken",
-                kept=NOT_STARTED,
-                next_step="Choose another port: `make run-model MODEL_PORT=8090`.",
-            ) from None
+    try:
+        listen(HOST, port).close()
+    except OSError as error:
+        raise UnavailableError(
+            f"The model's server cannot listen on port {port}: {error.strerror}.",
+            code="model_port_taken",
+            kept=NOT_STARTED,
+            next_step="Choose another port: `make run-model MODEL_PORT=8090`.",
+        ) from None

@@ -113,7 +113,7 @@ def open_listener(host: str, port: int) -> socket.socket:
     """Return a listening socket on ``port`` or, if that is taken, on the next free one."""
     for candidate in range(port, port + PORTS_TO_TRY):
         try:
-            return _listen(host, candidate)
+            return listen(host, candidate)
         except OSError as problem:
             if problem.errno not in {errno.EADDRINUSE, errno.EACCES}:
                 raise UnavailableError(
@@ -126,7 +126,8 @@ def open_listener(host: str, port: int) -> socket.socket:
     )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises OSError if the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:

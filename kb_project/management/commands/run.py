@@ -16,7 +16,12 @@ from kb_project.commands import migrate
 from kb_project.database.engine.base import DATA
 from kb_project.env import env_int, env_str, is_loopback
 from kb_project.errors import KBError
-from kb_project.supervisor.local_model import SMALL, LocalModel, local_model
+from kb_project.supervisor.local_model import (
+    SMALL,
+    LocalModel,
+    local_model,
+    wanted_port,
+)
 from kb_project.supervisor.startup import (
     Console,
     call_when_answering,
@@ -65,7 +70,7 @@ class Command(BaseCommand):
                 with only_supervisor(settings.DATA_DIR, address):
                     model = None
                     if options["model"]:
-                        model = local_model(settings.MODEL_FILE, settings.MODEL_PORT)
+                        model = local_model(env_str("MODEL_FILE"), wanted_port())
                     if listener.getsockname()[1] != port:
                         console.say(OWN_NAME, f"Port {port} is taken; using {address}.")
                     demo = not options["no_demo"] and DEMO_COMMAND in get_commands()

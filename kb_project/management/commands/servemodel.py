@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +11,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kb_project.supervisor.local_model import CONTEXT, HOST, LONGEST_NAME
+from kb_project.env import env_int
+from kb_project.supervisor.local_model import CONTEXT, HOST, LONGEST_NAME, wanted_port
 
 QUIET: Final = -1
 # A small model repeats itself until it is cut off, unless that is made less likely.
@@ -24,7 +26,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="the model, a GGUF file")
-        parser.add_argument("--port", type=int, default=settings.MODEL_PORT)
+        parser.add_argument("--port", type=int, default=wanted_port())
 
     def handle(self, *args: Any, file: Path, port: int, **options: Any) -> None:
         server = _server(file, port)
@@ -50,8 +52,10 @@ def _server(file: Path, port: int) -> Any:
     params.n_ctx = settings.MODEL_CONTEXT_WINDOW or CONTEXT
     params.n_parallel = 1
     params.cache_ram_mib = 0
-    params.cpuparams.n_threads = settings.MODEL_THREADS
-    params.cpuparams_batch.n_threads = settings.MODEL_THREADS
+    # Half the cores: threads spin while they wait, and slow each other on busy cores.
+    threads = env_int("MODEL_THREADS", max(1, (os.cpu_count() or 2) // 2), minimum=1)
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
     params.sampling.penalty_repeat = REPEATING
     params.sampling.penalty_last_n = REPEATING_TOKENS
     params.verbosity = QUIET
