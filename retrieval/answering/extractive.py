@@ -149,17 +149,15 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
 
 
 def together(choices: Sequence[Choice]) -> Choice:
-    """Combine a question's parts: one statement for each answered part; if no part is answered, the
-    likeliest part's choice."""
+    """Combine a question's parts: one statement for each answered part, another one if the part is
+    not sure of what an earlier part said; if no part is answered, the likeliest part's choice."""
     likeliest = max(choices, key=lambda one: one.probability)
     if len(choices) == 1 or likeliest.outcome is not Outcome.ANSWERED:
         return likeliest
-    chosen = {
-        one.candidate.key: one
-        for choice in choices
-        if choice.outcome is Outcome.ANSWERED
-        for one in (choice.chosen if choice.is_list else choice.chosen[:1])
-    }
+    chosen: dict[tuple[UUID, int, int], Chosen] = {}
+    for choice in choices:
+        new = [one for one in choice.chosen if one.candidate.key not in chosen]
+        chosen |= {one.candidate.key: one for one in (new if choice.is_list else new[:1])}
     return replace(likeliest, chosen=list(chosen.values()))
 
 

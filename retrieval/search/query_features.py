@@ -233,6 +233,9 @@ class Kind(StrEnum):
     PERSON = "person"
     PLACE = "place"
     DATE = "date"
+    DURATION = "duration"
+    FREQUENCY = "frequency"
+    MONEY = "money"
     NUMBER = "number"
     OPEN = "open"
 
@@ -241,6 +244,22 @@ class Kind(StrEnum):
 _KINDS: Final = tuple(
     (kind, regex.compile(pattern, regex.IGNORECASE))
     for kind, pattern in (
+        (Kind.FREQUENCY, r"\bhow (?:often|frequently)\b|多久一次|每隔多久"),
+        (
+            Kind.MONEY,
+            r"\bhow much (?:money\b|(?:did|does|do|is|was|were|are|will|would) .{1,80}"
+            r"\b(?:cost|earn|pay|paid|charged?|worth|sell|sold|spen[dt]|price|salary|wages?|fee"
+            r"|rent)s?\b)|\bwhat (?:did|does|do) .{1,80}\b(?:cost|earn)s?\b"
+            r"|\bwhat (?:is|was|are|were) (?:the |his |her |their )?(?:price|cost|salary|wages?|fee"
+            r"|rent|fare|pay)\b|多少钱|多少元",
+        ),
+        (
+            Kind.DURATION,
+            # *How long is the bridge?* asks for a length.
+            r"\bhow long (?:did|does|do|had|has|have|will|would|must|should|can|could|may|before"
+            r"|until|after|ago)\b|\bhow long (?:is|was|were|are) .{2,60}\b(?:\w+ed|\w+ing|in|for"
+            r"|valid|open|term)\b|多久|多长时间",
+        ),
         (
             Kind.NUMBER,
             r"\bhow (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)\b"
@@ -302,11 +321,39 @@ _NUMBER: Final = regex.compile(
     r"|[一二两三四五六七八九十百千万亿半]+\s?[\p{Han}]",
     regex.IGNORECASE,
 )
+_AMOUNT: Final = (
+    r"(?:\p{N}[\p{N}.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen"
+    r"|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy"
+    r"|eighty|ninety|hundred|several|many|few|half|an?)"
+)
+_DURATION: Final = regex.compile(
+    rf"\b{_AMOUNT}(?:[- ](?:and )?(?!of\b)\w+){{0,2}}?[- ](?:second|minute|hour|day|night|week"
+    r"|month|year|decade|century|centurie)s?\b"
+    r"|\b(?:from|between|since|until) (?:\w+ )?(?:1\d|20)\d\d\b"
+    r"|[\d一二三四五六七八九十百两半数]+\s?个?多?(?:秒|分钟|小时|天|日|周|星期|月|年|世纪)",
+    regex.IGNORECASE,
+)
+_FREQUENCY: Final = regex.compile(
+    r"\b(?:once|twice|daily|weekly|monthly|quarterly|yearly|annually|hourly|nightly|rarely|seldom"
+    r"|times (?:an?|per|each|every|in)|(?:every|each|per) (?:\w+ )?(?:second|minute|hour|day|night"
+    r"|morning|evening|week|month|quarter|season|year|decade|century|time)s?)\b|每|次",
+    regex.IGNORECASE,
+)
+_MONEY: Final = regex.compile(
+    r"[$£€¥₹]\s?\p{N}[\p{N}.,]*(?: (?:thousand|million|billion))?"
+    rf"|\b{_AMOUNT}(?:[- ](?:and )?\w+)?(?:[- ]a)?[- ](?:dollars?|pounds?|shillings?|pence|penny"
+    r"|cents?|euros?|francs?|marks?|crowns?|guineas?|yen|yuan|rupees?|roubles?|sovereigns?|USD|EUR"
+    r"|GBP)\b|[\d一二三四五六七八九十百千万亿两]+\s?(?:元|块|美元|英镑|欧元|两银|两白银|文)",
+    regex.IGNORECASE,
+)
 _NAME: Final = regex.compile(
     r"(?<![\p{L}\p{N}])\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
 )
 _NAMED: Final = {
     Kind.DATE: _DATE,
+    Kind.DURATION: _DURATION,
+    Kind.FREQUENCY: _FREQUENCY,
+    Kind.MONEY: _MONEY,
     Kind.NUMBER: _NUMBER,
     Kind.PERSON: _NAME,
     Kind.PLACE: _NAME,

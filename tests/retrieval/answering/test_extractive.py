@@ -185,6 +185,17 @@ def test_two_parts_give_a_statement_each():
     assert said(both) == ["Ada Lind keeps the light.", "The lamp burns oil by night."]
 
 
+def test_a_part_that_prefers_what_is_said_already_adds_its_next_choice():
+    passage = gathered("Who keeps the light in winter?", hit(KEEPERS))
+    first, unsure, sure = (
+        extractive.choose(passage, ranking_of(passage, shares=shares, probability=1.0))
+        for shares in ([1.0, 0.0, 0.0], [0.6, 0.4, 0.0], [0.9, 0.1, 0.0])
+    )
+
+    assert said(extractive.together([first, unsure])) == said(unsure)
+    assert said(extractive.together([first, sure])) == ["Ada Lind keeps the light."]
+
+
 def test_a_part_without_an_answer_leaves_that_of_the_other():
     first = chosen("Who keeps the light?", KEEPERS, shares=[0.8, 0.1, 0.1])
     second = chosen("What does it cost?", "The lamp burns oil.", shares=[1.0], probability=0.1)
@@ -204,6 +215,9 @@ def bold(said, question):
         ("Hamm was released on July 24th, 1998.", "When was Hamm released?", ["July 24th, 1998"]),
         ("The lamp burns 40 litres a night.", "How much does the lamp burn?", ["40"]),
         ("In spring Ada Lind lit the lamp.", "Who lit the lamp?", ["Ada Lind"]),
+        ("In 1866 it was dark for three nights.", "How long was it dark for?", ["three nights"]),
+        ("All 12 lamps are lit twice a day.", "How often are the lamps lit?", ["twice"]),
+        ("In 1866 oil was £4.50 a ton.", "How much did the oil cost?", ["£4.50"]),
         ("The oil comes by boat from Orran.", "Where does the oil come from?", ["Orran"]),
         ("灯塔建于1866年。", "灯塔是哪一年建的？", ["1866年"]),
     ],
