@@ -48,7 +48,7 @@ UNSURE: Final = 0.15
 """… and at which the closest passages are shown instead."""
 SURE: Final = 0.85
 """The share of the probability at which no second statement is needed …"""
-WORTH: Final = 0.03
+WORTH: Final = 0.035
 """… and the lowest share at which one is added. With these, half of all answers have at most 35
 words; a third and a fourth statement were right for 2 % of the questions, and too much for 10 %."""
 LIKE: Final = 0.7

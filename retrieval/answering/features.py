@@ -25,7 +25,7 @@ from kb_project.text.languages import HAN
 from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind, statements
 from kb_project.text.terms import terms
-from retrieval.search.query_features import Kind, QuestionFeatures, named_kinds
+from retrieval.search.query_features import Kind, QuestionFeatures, counts, named_kinds
 from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
 
@@ -133,6 +133,7 @@ NAMES: Final = (
     "rank",
     "has_kind",
     "lacks_kind",
+    "counts",
     "names",
     "heading_covers",
     "first",
@@ -270,6 +271,7 @@ def _row(one: Indexed, sought: QuestionFeatures, wanted: Weighed, named: Weighed
         1 / (1 + candidate.rank),
         float(has_kind),
         float(asked and not has_kind),
+        float(counts(candidate.said, sought.counted)),
         named.share(own),
         wanted.share(one.heading - own),
         1 / (1 + candidate.place),

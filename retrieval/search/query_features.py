@@ -346,6 +346,16 @@ _MONEY: Final = regex.compile(
     r"|GBP)\b|[\d一二三四五六七八九十百千万亿两]+\s?(?:元|块|美元|英镑|欧元|两银|两白银|文)",
     regex.IGNORECASE,
 )
+_COUNTED: Final = regex.compile(
+    r"\bhow many (?:[\p{L}'’-]+ ){0,3}?(?P<noun>[\p{L}'’-]+s|people|men|women|children)\b",
+    regex.IGNORECASE,
+)
+# A number and the words that it counts, up to three.
+_NUMBERED: Final = regex.compile(
+    rf"(?<![\p{{L}}\p{{N}}.]){_AMOUNT}\+?(?P<rest>(?:[- ](?!(?:the|an?|and|or|of|by|in|on|at|to|for"
+    r"|with|from|was|were|is|are|had|has)\b)[\p{L}'’-]+){1,3})",
+    regex.IGNORECASE,
+)
 _NAME: Final = regex.compile(
     r"(?<![\p{L}\p{N}])\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
 )
@@ -368,12 +378,14 @@ _FUNCTION: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class QuestionFeatures:
-    """``names`` are those of the ``terms`` that belong to a name or a number."""
+    """``names`` are those of the ``terms`` that belong to a name or a number; ``counted`` are the
+    terms of what *how many* asks for."""
 
     text: str
     terms: tuple[str, ...]
     names: frozenset[str]
     kind: Kind
+    counted: frozenset[str] = frozenset()
 
 
 def read(question: str) -> QuestionFeatures:
@@ -388,6 +400,7 @@ def read(question: str) -> QuestionFeatures:
         terms=tuple(dict.fromkeys(terms(subject))),
         names=frozenset(_names(question)),
         kind=kind_of(question),
+        counted=frozenset(_counted(question)),
     )
 
 
@@ -420,6 +433,19 @@ def kind_of(question: str) -> Kind:
     return next((kind for kind, pattern in _KINDS if pattern.search(question)), Kind.OPEN)
 
 
+def counts(text: str, counted: frozenset[str]) -> bool:
+    """Return whether a number is followed closely by what is counted.
+
+    >>> counts("It was made by 12 volunteer keepers.", frozenset({"keeper"}))
+    True
+    >>> counts("In 1866 the keepers left.", frozenset({"keeper"}))
+    False
+    """
+    return bool(counted) and any(
+        counted.intersection(terms(match["rest"])) for match in _NUMBERED.finditer(text)
+    )
+
+
 def is_filler(term: str) -> bool:
     """Return whether a pair of Chinese characters probably straddles words.
 
@@ -427,6 +453,11 @@ def is_filler(term: str) -> bool:
     (True, False, False)
     """
     return HAN.search(term) is not None and not _FUNCTION.isdisjoint(term)
+
+
+def _counted(question: str) -> list[str]:
+    asked = _COUNTED.search(question)
+    return terms(asked["noun"]) if asked else []
 
 
 def _names(question: str) -> set[str]:

@@ -49,6 +49,15 @@ def test_a_date_where_one_is_asked_for_counts_and_one_of_the_question_does_not()
     assert known["has_kind"] == 0.0
 
 
+def test_how_many_is_answered_by_a_number_of_what_is_counted():
+    counted = "At first about 12 volunteer keepers served."
+    other = "In 1866 the keepers had 3 boats."
+    passage = hit(f"{counted} {other}")
+
+    assert row("How many keepers served?", passage, said=counted)["counts"] == 1.0
+    assert row("How many keepers served?", passage, said=other)["counts"] == 0.0
+
+
 def test_passages_count_by_their_rank():
     first, second = hit("The lamp burns oil."), hit("The boat burns coal.")
 
