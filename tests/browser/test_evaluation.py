@@ -85,7 +85,7 @@ def test_an_answer_can_be_added_to_a_set(pages, context_of):
     page.wait_for_url("**/questions/**")
     question_id = page.url.rstrip("/").rpartition("/")[2]
 
-    expect(page.locator(".cite").first).to_be_visible(timeout=LONG)
+    expect(page.locator("#answer")).to_have_attribute("data-state", "done", timeout=LONG)
     page.goto(f"{pages['evaluation']}keep/{question_id}/")
     page.get_by_role("button", name="Add").click()
 

@@ -144,7 +144,7 @@ def test_between_the_tiers_only_reports_summaries_and_answers_ask(tier: Tier):
     assert otherwise(tier) == 0
     assert {one.written_by for one in tier.rows(CommunityReport)} != {"extractive"}
     assert "extractive" not in summarised_by(tier)
-    assert {call.stage for call in tier.calls()} == {"reports", "tree"}
+    assert {call.stage for call in tier.calls()} == {"reports", "tree", "questions"}
     assert_whole(tier)
 
     tier.choose()

@@ -187,6 +187,15 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "models_set",
         "models_test",
         "model_providers",
+        "model_cache_clear",
+        "embedding",
+        "embedding_change",
+        "embedding_give_up",
+        "tuning",
+        "tuning_set",
+        "tuning_start",
+        "tuning_cancel",
+        "tuning_forget",
         "prices",
         "prices_set",
         "budget",
@@ -281,7 +290,9 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"document_{verb}" for verb in ("edit", "delete", "disable", "enable")}
     writing |= {"document_trash", "document_restore", "collection_documents_change"}
     writing |= {f"collection_{verb}" for verb in ("create", "rename", "delete")}
-    writing |= {"models_set", "models_test", "prices_set", "budget_set"}
+    writing |= {"models_set", "models_test", "prices_set", "budget_set", "model_cache_clear"}
+    writing |= {"embedding_change", "embedding_give_up"}
+    writing |= {f"tuning_{verb}" for verb in ("set", "start", "cancel", "forget")}
     writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
     writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
     writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
@@ -339,6 +350,8 @@ def test_operations_are_grouped_by_what_they_are_about(schema: dict[str, Any]):
         "tree",
         "trash",
         "models",
+        "embedding",
+        "tuning",
         "prices",
         "budget",
         "usage",
