@@ -290,9 +290,10 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"document_{verb}" for verb in ("edit", "delete", "disable", "enable")}
     writing |= {"document_trash", "document_restore", "collection_documents_change"}
     writing |= {f"collection_{verb}" for verb in ("create", "rename", "delete")}
-    writing |= {"models_set", "models_test", "prices_set", "budget_set", "model_cache_clear"}
-    writing |= {"embedding_change", "embedding_give_up"}
-    writing |= {f"tuning_{verb}" for verb in ("set", "start", "cancel", "forget")}
+    writing |= {"models_set", "models_test", "prices_set", "budget_set"} | {
+        *("model_cache_clear", "embedding_change", "embedding_give_up"),
+        *(f"tuning_{verb}" for verb in ("set", "start", "cancel", "forget")),
+    }
     writing |= {"reranker_set", "reranker_test", "answer_stop", "question_ask", "question_again"}
     writing |= {f"evaluation_run_{verb}" for verb in ("start", "stop", "continue", "delete")}
     writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
