@@ -258,7 +258,7 @@ _KINDS: Final = tuple(
             # *How long is the bridge?* asks for a length.
             r"\bhow long (?:did|does|do|had|has|have|will|would|must|should|can|could|may|before"
             r"|until|after|ago)\b|\bhow long (?:is|was|were|are) .{2,60}\b(?:\w+ed|\w+ing|in|for"
-            r"|valid|open|term)\b|多久|多长时间",
+            r"|after|since|valid|open|term)\b|多久|多长时间",
         ),
         (
             Kind.NUMBER,

@@ -20,6 +20,7 @@ from retrieval.search.query_features import Kind, is_filler, kind_of, read
         ("What did the pilot cutter Petrel cost?", Kind.MONEY),
         ("How often is the lamp lit?", Kind.FREQUENCY),
         ("How long did the repair take?", Kind.DURATION),
+        ("How long was it dark after the fire?", Kind.DURATION),
         ("How long is the pier?", Kind.NUMBER),
         ("Why did the door fail?", Kind.OPEN),
         ("What worries the trustees?", Kind.OPEN),
