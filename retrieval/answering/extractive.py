@@ -33,8 +33,9 @@ from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
+from retrieval.search.answer_kinds import Kind, spans_of_kind
 from retrieval.search.query import Query, QuestionVector
-from retrieval.search.query_features import Kind, QuestionFeatures, spans_of_kind
+from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
 from workspaces import access

@@ -25,7 +25,8 @@ from kb_project.text.languages import HAN
 from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind, statements
 from kb_project.text.terms import terms
-from retrieval.search.query_features import Kind, QuestionFeatures, counts, named_kinds
+from retrieval.search.answer_kinds import Kind, counts, named_kinds
+from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
 

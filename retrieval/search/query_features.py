@@ -10,14 +10,14 @@ languages get terms and names, but no kind.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 import regex
 
-from kb_project.text.languages import HAN, MONTHS
+from kb_project.text.languages import HAN
 from kb_project.text.terms import terms
 from kb_project.text.words import words
+from retrieval.search import answer_kinds
 
 _WHOLE: Final = regex.compile(
     r"\b(?:main|major|key|central|common|recurring|overall|overarching|principal|broad)"
@@ -227,64 +227,6 @@ def technical_signs(question: str) -> tuple[int, int]:
     return len(_IDENTIFIER.findall(question)), len(_CRAFT.findall(question))
 
 
-class Kind(StrEnum):
-    """The sort of thing asked for."""
-
-    PERSON = "person"
-    PLACE = "place"
-    DATE = "date"
-    DURATION = "duration"
-    FREQUENCY = "frequency"
-    MONEY = "money"
-    NUMBER = "number"
-    OPEN = "open"
-
-
-# The first match decides. English question words begin a clause; Chinese ones may be anywhere.
-_KINDS: Final = tuple(
-    (kind, regex.compile(pattern, regex.IGNORECASE))
-    for kind, pattern in (
-        (Kind.FREQUENCY, r"\bhow (?:often|frequently)\b|多久一次|每隔多久"),
-        (
-            Kind.MONEY,
-            r"\bhow much (?:money\b|(?:did|does|do|is|was|were|are|will|would) .{1,80}"
-            r"\b(?:cost|earn|pay|paid|charged?|worth|sell|sold|spen[dt]|price|salary|wages?|fee"
-            r"|rent)s?\b)|\bwhat (?:did|does|do) .{1,80}\b(?:cost|earn)s?\b"
-            r"|\bwhat (?:is|was|are|were) (?:the |his |her |their )?(?:price|cost|salary|wages?|fee"
-            r"|rent|fare|pay)\b|多少钱|多少元",
-        ),
-        (
-            Kind.DURATION,
-            # *How long is the bridge?* asks for a length.
-            r"\bhow long (?:did|does|do|had|has|have|will|would|must|should|can|could|may|before"
-            r"|until|after|ago)\b|\bhow long (?:is|was|were|are) .{2,60}\b(?:\w+ed|\w+ing|in|for"
-            r"|after|since|valid|open|term)\b|多久|多长时间",
-        ),
-        (
-            Kind.NUMBER,
-            r"\bhow (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)\b"
-            r"|\bby how\b|\bwhat (?:is |was |are |were )?(?:the )?(?:number|amount|price|cost"
-            r"|total|share|percentage|population|allowance|budget|expenditure)\b"
-            r"|\bwhat did .{1,80} cost\b"
-            r"|多少|几[个名位人块条年次天月岁座本]|多[大高长远久重]",
-        ),
-        (
-            Kind.DATE,
-            r"\bwhen\b|\b(?:what|which) (?:date|day|year|month|century|time)\b|\bhow recently\b"
-            r"|何时|什么时候|哪[一]?[年天月日]|几[月日号]|何年",
-        ),
-        (
-            Kind.PLACE,
-            r"\bwhere\b|\b(?:what|which) (?:place|city|town|country|county|state|harbour|harbor"
-            r"|port|village|island|region|river|street|building|room)\b"
-            r"|哪里|哪儿|何处|何地|什么地方|哪[个座][国城省市县岛]",
-        ),
-        (
-            Kind.PERSON,
-            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|man|woman)\b|谁|何人|哪[位个]人",
-        ),
-    )
-)
 # Words that ask or place in time, which an answer need not contain.
 _ASKING: Final = regex.compile(
     # The forms of suggested questions.
@@ -301,73 +243,6 @@ _ASKING: Final = regex.compile(
     regex.IGNORECASE,
 )
 _CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
-_MONTHS: Final = "|".join(month[:3] for month in MONTHS)
-# Alone, *may* is a verb.
-_MONTH_ALONE: Final = "|".join(month for month in MONTHS if month != "may")
-_DATE: Final = regex.compile(
-    r"\b(?:1\d|20)\d\d\b"
-    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})[a-z]*\b"
-    rf"|\b(?:{_MONTHS})[a-z]*\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
-    rf"|\b(?:{_MONTH_ALONE}"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|o'clock|century|centuries|\d0s)\b"
-    r"|[\d一二三四五六七八九十〇零]+(?:世纪|[年月日])",
-    regex.IGNORECASE,
-)
-_NUMBER: Final = regex.compile(
-    r"\p{N}[\p{N}.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
-    r"|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty"
-    r"|ninety|hundreds?|thousands?|millions?|billions?|dozens?|half|third|quarters?|twice|once|none"
-    r"|several|many|few|no)\b"
-    r"|[一二两三四五六七八九十百千万亿半]+\s?[\p{Han}]",
-    regex.IGNORECASE,
-)
-_AMOUNT: Final = (
-    r"(?:\p{N}[\p{N}.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen"
-    r"|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy"
-    r"|eighty|ninety|hundred|several|many|few|half|an?)"
-)
-_DURATION: Final = regex.compile(
-    rf"\b{_AMOUNT}(?:[- ](?:and )?(?!of\b)\w+){{0,2}}?[- ](?:second|minute|hour|day|night|week"
-    r"|month|year|decade|century|centurie)s?\b"
-    r"|\b(?:from|between|since|until) (?:\w+ )?(?:1\d|20)\d\d\b"
-    r"|[\d一二三四五六七八九十百两半数]+\s?个?多?(?:秒|分钟|小时|天|日|周|星期|月|年|世纪)",
-    regex.IGNORECASE,
-)
-_FREQUENCY: Final = regex.compile(
-    r"\b(?:once|twice|daily|weekly|monthly|quarterly|yearly|annually|hourly|nightly|rarely|seldom"
-    r"|times (?:an?|per|each|every|in)|(?:every|each|per) (?:\w+ )?(?:second|minute|hour|day|night"
-    r"|morning|evening|week|month|quarter|season|year|decade|century|time)s?)\b|每|次",
-    regex.IGNORECASE,
-)
-_MONEY: Final = regex.compile(
-    r"[$£€¥₹]\s?\p{N}[\p{N}.,]*(?: (?:thousand|million|billion))?"
-    rf"|\b{_AMOUNT}(?:[- ](?:and )?\w+)?(?:[- ]a)?[- ](?:dollars?|pounds?|shillings?|pence|penny"
-    r"|cents?|euros?|francs?|marks?|crowns?|guineas?|yen|yuan|rupees?|roubles?|sovereigns?|USD|EUR"
-    r"|GBP)\b|[\d一二三四五六七八九十百千万亿两]+\s?(?:元|块|美元|英镑|欧元|两银|两白银|文)",
-    regex.IGNORECASE,
-)
-_COUNTED: Final = regex.compile(
-    r"\bhow many (?:[\p{L}'’-]+ ){0,3}?(?P<noun>[\p{L}'’-]+s|people|men|women|children)\b",
-    regex.IGNORECASE,
-)
-# A number and the words that it counts, up to three.
-_NUMBERED: Final = regex.compile(
-    rf"(?<![\p{{L}}\p{{N}}.]){_AMOUNT}\+?(?P<rest>(?:[- ](?!(?:the|an?|and|or|of|by|in|on|at|to|for"
-    r"|with|from|was|were|is|are|had|has)\b)[\p{L}'’-]+){1,3})",
-    regex.IGNORECASE,
-)
-_NAME: Final = regex.compile(
-    r"(?<![\p{L}\p{N}])\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
-)
-_NAMED: Final = {
-    Kind.DATE: _DATE,
-    Kind.DURATION: _DURATION,
-    Kind.FREQUENCY: _FREQUENCY,
-    Kind.MONEY: _MONEY,
-    Kind.NUMBER: _NUMBER,
-    Kind.PERSON: _NAME,
-    Kind.PLACE: _NAME,
-}
 _DIGIT: Final = regex.compile(r"\p{N}")
 # Chinese characters that ask and join but rarely name: a pair with one of them that no document
 # contains says nothing.
@@ -384,7 +259,7 @@ class QuestionFeatures:
     text: str
     terms: tuple[str, ...]
     names: frozenset[str]
-    kind: Kind
+    kind: answer_kinds.Kind
     counted: frozenset[str] = frozenset()
 
 
@@ -399,50 +274,8 @@ def read(question: str) -> QuestionFeatures:
         text=question,
         terms=tuple(dict.fromkeys(terms(subject))),
         names=frozenset(_names(question)),
-        kind=kind_of(question),
-        counted=frozenset(_counted(question)),
-    )
-
-
-def named_kinds(text: str, kind: Kind) -> frozenset[str]:
-    """Return the index terms of what a text names of a kind: dates, numbers, or capitalised
-    names.
-
-    >>> sorted(named_kinds("Ada came to Orran in 1866.", Kind.DATE))
-    ['1866']
-    >>> sorted(named_kinds("Ada came to Orran in 1866.", Kind.PLACE))
-    ['ada', 'orran']
-    """
-    found: set[str] = set()
-    for start, end in spans_of_kind(text, kind):
-        found.update(terms(text[start:end]) or [text[start:end].lower()])
-    return frozenset(found)
-
-
-def spans_of_kind(text: str, kind: Kind) -> list[tuple[int, int]]:
-    """Return where a text names something of a kind, in order."""
-    pattern = _NAMED.get(kind)
-    return [] if pattern is None else [match.span() for match in pattern.finditer(text)]
-
-
-def kind_of(question: str) -> Kind:
-    """
-    >>> kind_of("朱元璋的父亲是谁？").value
-    'person'
-    """
-    return next((kind for kind, pattern in _KINDS if pattern.search(question)), Kind.OPEN)
-
-
-def counts(text: str, counted: frozenset[str]) -> bool:
-    """Return whether a number is followed closely by what is counted.
-
-    >>> counts("It was made by 12 volunteer keepers.", frozenset({"keeper"}))
-    True
-    >>> counts("In 1866 the keepers left.", frozenset({"keeper"}))
-    False
-    """
-    return bool(counted) and any(
-        counted.intersection(terms(match["rest"])) for match in _NUMBERED.finditer(text)
+        kind=answer_kinds.kind_of(question),
+        counted=frozenset(answer_kinds.counted_in(question)),
     )
 
 
@@ -453,11 +286,6 @@ def is_filler(term: str) -> bool:
     (True, False, False)
     """
     return HAN.search(term) is not None and not _FUNCTION.isdisjoint(term)
-
-
-def _counted(question: str) -> list[str]:
-    asked = _COUNTED.search(question)
-    return terms(asked["noun"]) if asked else []
 
 
 def _names(question: str) -> set[str]:

@@ -15,7 +15,8 @@ from typing import Final
 import regex
 
 from kb_project.text.languages import HAN
-from retrieval.search.query_features import Kind, is_filler, kind_of, read
+from retrieval.search.answer_kinds import Kind, kind_of
+from retrieval.search.query_features import is_filler, read
 from retrieval.search.rewrite_ellipsis import with_article
 from retrieval.search.scope_entities import Named
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from retrieval.search import query_features as signs
-from retrieval.search.query_features import Kind, is_filler, kind_of, read
+from retrieval.search.answer_kinds import Kind, kind_of
+from retrieval.search.query_features import is_filler, read
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import query_features
+from retrieval.search.answer_kinds import Kind, kind_of
 from retrieval.search.modes import DEFAULT_MODE, MODES, mode_named
 from retrieval.search.query import (
     LONGEST_QUESTION,
@@ -20,7 +21,6 @@ from retrieval.search.query import (
     checked_top_k,
     clean_question,
 )
-from retrieval.search.query_features import Kind
 
 TOLD = st.text(alphabet="Ada Lind keps thlig9?多少谁灯塔的", max_size=40)
 
@@ -112,7 +112,7 @@ def test_what_is_sought_is_read_the_same_every_time_and_names_are_terms(question
     ],
 )
 def test_the_kind_is_of_whole_question_words_and_the_first_kind_decides(question, kind):
-    assert query_features.kind_of(question) is kind
+    assert kind_of(question) is kind
 
 
 def test_only_the_mode_of_words_does_without_vectors():
