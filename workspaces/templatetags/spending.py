@@ -16,6 +16,7 @@ STAGES: Final = {
     "extract": "Finding entities and facts",
     "resolve": "Telling names apart",
     "describe": "Describing entities",
+    "conflicts": "Looking for contradictions",
     "reports": "Writing reports on topics",
     "tree": "Summarising documents",
     "questions": "Asking what topics answer",

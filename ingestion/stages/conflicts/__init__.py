@@ -1,9 +1,11 @@
 """Conflicts: find sources that disagree, for a person to decide.
 
-In: passages, names and claims of the entities marked as changed, and contradictions that models
-noted.  Out: Conflict rows with their sides, in the state that people's decisions give them.
+In: passages, names, notes and claims of the entities marked as changed, and contradictions that
+models noted.  Out: Conflict rows with their sides, in the state that people's decisions give them.
 Safe to repeat: what an entity's documents say is compared as a whole, and earlier conflicts of the
 entities looked at are replaced. Before the graph stage, which clears the marks.
+
+With a chat model, entities with short notes from several documents are shown to it as well.
 
 Nothing is decided here. A decision is known by its subject and what it is about
 (``ingestion.resolution.conflicts``), so it holds when documents are processed again.
@@ -14,14 +16,16 @@ from __future__ import annotations
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from typing import Final
 
 from ingestion.extractors.extraction import SYMBOL
 from ingestion.models import ConflictKind, ConflictSide, IngestionJob, RunState, StageRun
 from ingestion.resolution.conflicts import about_of, apply_rulings, conflict_id
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.conflicts import sql
+from ingestion.stages.conflicts.asking import Contradictions, Note, contradictions
 from ingestion.stages.conflicts.assertions import Name
 from ingestion.stages.conflicts.reading import (
     Dispute,
@@ -48,18 +52,26 @@ BATCH: Final = 500
 VALUE_LENGTH: Final = 300
 
 
-def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
+def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
         entities = _changed(workspace_id)
         said = list(_said(workspace_id, entities))
         together = _together(workspace_id, said)
-        stated = [*_claims(workspace_id, entities), *_notes(workspace_id, entities)]
+        claims = list(_claims(workspace_id, entities))
+        noted = list(_noted(workspace_id, entities))
+        notes = _notes_of_several(workspace_id, entities) if ports.reader else []
     progress(1, 2)
+    unheard: set[uuid.UUID] = set()
+    if ports.reader:
+        heard = partial(progress, 1, 2)
+        more, unheard = contradictions(notes, ports.reader, ports.options, heard)
+        noted += more
     values = [_found(one) for one in disputes(said, together)]
-    found = [*values, *(one for one in stated if not _is_told(one, values))]
     with access.in_workspace(workspace_id):
-        written = _save(workspace_id, entities, found)
+        stated = [*claims, *_in_conflict(workspace_id, noted)]
+        found = [*values, *(one for one in stated if not _is_told(one, values))]
+        written = _save(workspace_id, entities, found, unheard)
         apply_rulings(workspace_id)
     progress(2, 2)
     return StageOutcome(written=written)
@@ -106,21 +118,28 @@ def _claims(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID]) -> Iterator[
     )
 
 
-def _notes(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID]) -> Iterator[Found]:
+def _noted(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID]) -> Iterator[Contradictions]:
+    """Yield the contradictions noted when the entities and their relationships were described."""
     rows = run_sql(sql.NOTES, {"workspace": workspace_id, "entities": list(entities)})
-    notes: list[tuple[uuid.UUID, list[dict[str, Any]]]] = [
-        (subject, json.loads(stored) if isinstance(stored, str) else stored)
-        for subject, stored in rows
-    ]
+    for subject, stored in rows:
+        yield subject, json.loads(stored) if isinstance(stored, str) else stored
+
+
+def _notes_of_several(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID]) -> list[Note]:
+    values = {"workspace": workspace_id, "entities": list(entities)}
+    return [Note(*row) for row in run_sql(sql.NOTES_OF_SEVERAL, values)]
+
+
+def _in_conflict(workspace_id: uuid.UUID, noted: Sequence[Contradictions]) -> Iterator[Found]:
     chunks = {
         str(one["chunk"])
-        for _, conflicts in notes
+        for _, conflicts in noted
         for conflict in conflicts
         for one in conflict["statements"]
     }
     places = run_sql(sql.PLACES, {"workspace": workspace_id, "chunks": sorted(chunks)})
     return notes_in_conflict(
-        notes,
+        noted,
         {
             str(chunk): {
                 "id": chunk,
@@ -166,8 +185,16 @@ def _touch(one: Side, other: Side) -> bool:
     return chunk == its and start < last and first < end
 
 
-def _save(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID], found: Sequence[Found]) -> int:
-    """Replace the conflicts of these entities by those found; return how many there are."""
+def _save(
+    workspace_id: uuid.UUID,
+    entities: Sequence[uuid.UUID],
+    found: Sequence[Found],
+    unheard: Collection[uuid.UUID],
+) -> int:
+    """Replace the conflicts of these entities by those found; return how many there are.
+
+    Contradictions known of entities that are ``unheard`` stay.
+    """
     scope = {"workspace": workspace_id, "entities": list(entities)}
     held = {pk: (key, sense) for pk, key, sense in run_sql(sql.HOLD, scope)}
     chunks = sorted({side.place[0] for one in found for side in one.sides})
@@ -183,6 +210,7 @@ def _save(workspace_id: uuid.UUID, entities: Sequence[uuid.UUID], found: Sequenc
         "kinds": [one.kind for one in kept],
         "topics": [one.topic for one in kept],
         "ids": [conflict_id(held[one.subject_id], one.about) for one in kept],
+        "unheard": list(unheard),
     }
     run_sql_count(sql.FORGET, scope | columns)
     run_sql_count(sql.FIND, scope | columns)

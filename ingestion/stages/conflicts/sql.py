@@ -61,6 +61,14 @@ SELECT id, conflicts FROM ingestion_entity
 SELECT source_id, conflicts FROM ingestion_relationship
  WHERE workspace_id = %(workspace)s AND source_id = ANY(%(entities)s::uuid[]) AND conflicts <> '[]'
 """
+# Notes on entities whose notes were joined, not summarised, if they are from several documents.
+NOTES_OF_SEVERAL: Final[LiteralString] = """
+SELECT e.id, e.name, f.text, f.chunk_id, f.document_id, f.start, f."end"
+  FROM ingestion_entity AS e
+  JOIN ingestion_fragment AS f ON f.workspace_id = %(workspace)s AND f.entity_id = e.id
+ WHERE e.workspace_id = %(workspace)s AND e.id = ANY(%(entities)s::uuid[])
+   AND e.chunk_count > 1 AND 'joined' IN (e.written_by, e.proposed ->> 'written_by')
+"""
 PLACES: Final[LiteralString] = """
 SELECT c.id, c.document_id, c.start, c."end", c.text, d.created_at, c.ordinal
   FROM ingestion_chunk AS c
@@ -83,6 +91,7 @@ SELECT id FROM ingestion_chunk
 FORGET: Final[LiteralString] = """
 DELETE FROM ingestion_conflict
  WHERE workspace_id = %(workspace)s AND subject_id = ANY(%(entities)s::uuid[])
+   AND NOT (kind = 'note' AND subject_id = ANY(%(unheard)s::uuid[]))
    AND (subject_id, about) NOT IN (
        SELECT * FROM unnest(%(subjects)s::uuid[], %(abouts)s::text[]) AS t (subject, about))
 """
