@@ -29,13 +29,15 @@ def other_topics_id(workspace_id: UUID) -> UUID:
 class Community(TenantModel):
     """A group of entities that belong together. Level 0 is the root level.
 
-    ``is_changed`` requests a new report.
+    ``is_changed`` requests a new report. ``title`` says what sets it apart from its siblings; a
+    report that a model wrote may carry another.
     """
 
     level = models.PositiveSmallIntegerField()
     parent = TenantForeignKey("self", null=True, related_name="children")
     size = models.PositiveIntegerField(help_text="Entities, those of sub-communities included.")
     is_changed = models.BooleanField(default=True)
+    title = models.CharField(max_length=300, default="", db_default="", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

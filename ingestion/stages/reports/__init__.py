@@ -16,18 +16,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, LiteralString
+from typing import Final
 from uuid import UUID
 
 from ingestion.models import Community, IngestionJob
 from ingestion.models.communities import OTHER_TOPICS, SMALLEST_WRITTEN, other_topics_id
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.reports import context, evidence, extractive, passages, replies, rows, saving
+from ingestion.stages.reports import (
+    context,
+    evidence,
+    extractive,
+    naming,
+    passages,
+    replies,
+    rows,
+    saving,
+    sql,
+)
 from ingestion.stages.reports.context import Context
 from ingestion.stages.reports.extractive import Report
 from ingestion.stages.reports.replies import ParsedReport, ReportReply
 from ingestion.stages.reports.saving import CitedText, StoredReport
-from ingestion.stages.reports.titles import titles_of
 from kb_project.errors import PauseError, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, ModelOptions, Role
 from kb_project.ports import Ports
@@ -46,43 +55,15 @@ NO_ROOM: Final = ReplyError(
 
 BATCH: Final = 200
 
-# A topic quotes its sub-topics, so a change below is a change of everything above it.
-MARK_ANCESTORS: Final[LiteralString] = """
-WITH RECURSIVE above AS (
-    SELECT parent_id AS id FROM ingestion_community
-    WHERE workspace_id = %(workspace)s AND is_changed AND parent_id IS NOT NULL
-    UNION
-    SELECT community.parent_id FROM ingestion_community AS community
-    JOIN above ON above.id = community.id
-    WHERE community.workspace_id = %(workspace)s AND community.parent_id IS NOT NULL
-)
-UPDATE ingestion_community SET is_changed = true
-WHERE workspace_id = %(workspace)s AND NOT is_changed AND id IN (SELECT id FROM above)
-"""
-
-# A title says what sets a topic apart, so it may change when another topic does.
-MARK_RENAMED: Final[LiteralString] = """
-UPDATE ingestion_community AS community SET is_changed = true
-FROM ingestion_communityreport AS report
-JOIN unnest(%(ids)s::uuid[], %(titles)s::text[]) AS named (id, title)
-  ON named.id = report.community_id
-WHERE report.workspace_id = %(workspace)s AND report.written_by = 'extractive'
-  AND report.title <> named.title
-  AND community.workspace_id = %(workspace)s AND community.id = report.community_id
-"""
-
-
 # What the model wrote, why it did not, or None if there is nothing to write about.
 Answer = ParsedReport | ReplyError | None
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
-    with access.in_workspace(workspace_id):
-        titles = titles_of(workspace_id)
-        values = {"workspace": workspace_id, "ids": list(titles), "titles": list(titles.values())}
-        run_sql(MARK_RENAMED, values)
-        run_sql(MARK_ANCESTORS, {"workspace": workspace_id})
+    with access.in_workspace(workspace_id), bulk_plans():
+        naming.renew_titles(workspace_id)
+        run_sql(sql.MARK_ANCESTORS, {"workspace": workspace_id})
         marked = Community.objects.in_workspace(workspace_id).filter(is_changed=True)
         found = list(marked.order_by("-level", "pk").values_list("level", "pk", "size"))
         changed = [(level, pk) for level, pk, _ in found]
@@ -90,13 +71,13 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     done = written = 0
     for batch in batches(changed, BATCH):
         quoted = [pk for pk in batch if ports.chat is None or pk in small]
-        written += _quote(workspace_id, quoted, titles)
+        written += _quote(workspace_id, quoted)
         if ports.chat is not None:
 
             def answered(answers: int, before: int = done + len(quoted)) -> None:
                 progress(before + answers, len(changed))
 
-            writer = _ModelWriter(workspace_id, ports.chat, ports.options, titles)
+            writer = _ModelWriter(workspace_id, ports.chat, ports.options)
             written += writer.write([pk for pk in batch if pk not in small], answered)
         done += len(batch)
         progress(done, len(changed))
@@ -110,13 +91,13 @@ def batches(changed: Sequence[tuple[int, UUID]], size: int) -> Iterator[list[UUI
         yield from (ids[start : start + size] for start in range(0, len(ids), size))
 
 
-def _quote(workspace_id: UUID, ids: Sequence[UUID], titles: Mapping[UUID, str]) -> int:
+def _quote(workspace_id: UUID, ids: Sequence[UUID]) -> int:
     """Write the extractive reports of communities of one level; return how many."""
     if not ids:
         return 0
     with access.in_workspace(workspace_id), bulk_plans():
         seen = saving.last_change(workspace_id)
-        topics = rows.topics(workspace_id, ids, titles)
+        topics = rows.topics(workspace_id, ids)
         digests = {id_: saving.digest_of_topic(topic) for id_, topic in topics.items()}
         kept = saving.keep(workspace_id, digests, seen)
         reports = {
@@ -135,7 +116,6 @@ class _ModelWriter:
     workspace_id: UUID
     chat: ChatModel
     options: ModelOptions
-    titles: Mapping[UUID, str]
 
     def write(self, ids: Sequence[UUID], on_answer: Callable[[int], None]) -> int:
         """Write the reports of communities of one level; ``on_answer`` gets the number of answers.
@@ -210,7 +190,7 @@ class _ModelWriter:
                 for id_, one in answers.items()
                 if not isinstance(one, ParsedReport) or one.rating is None or not one.title
             ]
-            topics = rows.topics(self.workspace_id, incomplete, self.titles)
+            topics = rows.topics(self.workspace_id, incomplete)
             local = {id_: extractive.write(topic) for id_, topic in topics.items()}
             parsed = {id_: one for id_, one in answers.items() if isinstance(one, ParsedReport)}
             reports = self._reports(parsed, contexts, digests, local)

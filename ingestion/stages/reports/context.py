@@ -13,9 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 from uuid import UUID
 
+from ingestion.stages.reports import sql
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.sql import Row, run_sql
 from kb_project.text.words import one_line
@@ -272,63 +273,12 @@ def _largest_first(parts: Sequence[SubTopic], sizes: Mapping[int, int]) -> list[
 
 
 # --- loading records ------------------------------------------------------------------------------
-ENTITIES: Final[LiteralString] = """
-SELECT member.community_id, entity.id, entity.name, entity.type, entity.description,
-       entity.degree, entity.mention_count
-FROM ingestion_communitymember AS member
-JOIN ingestion_entity AS entity
-  ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
-WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
-"""
-RELATIONSHIPS: Final[LiteralString] = """
-SELECT a.community_id, r.id, r.source_id, r.target_id, r.description
-FROM ingestion_communitymember AS a
-JOIN ingestion_relationship AS r
-  ON r.workspace_id = %(workspace)s AND r.source_id = a.entity_id
-JOIN ingestion_communitymember AS b
-  ON b.workspace_id = %(workspace)s AND b.community_id = a.community_id
- AND b.entity_id = r.target_id
-WHERE a.workspace_id = %(workspace)s AND a.community_id = ANY (%(ids)s::uuid[])
-"""
-
-# Overlapping chunks may yield the same claim: it counts once.
-CLAIMS: Final[LiteralString] = """
-SELECT DISTINCT ON (member.community_id, claim.subject_id, claim.description, claim.status)
-       member.community_id, claim.id, claim.subject_id, claim.type, claim.status,
-       claim.period_start, claim.period_end, claim.description
-FROM ingestion_communitymember AS member
-JOIN ingestion_claim AS claim
-  ON claim.workspace_id = %(workspace)s AND claim.subject_id = member.entity_id
-JOIN ingestion_document AS document
-  ON document.workspace_id = %(workspace)s AND document.id = claim.document_id
-WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(ids)s::uuid[])
-ORDER BY member.community_id, claim.subject_id, claim.description, claim.status,
-         document.created_at, claim.document_id, claim.start, claim.id
-"""
-PARTS: Final[LiteralString] = """
-SELECT child.parent_id, array_agg(member.entity_id), report.id, report.title, report.summary, (
-           SELECT string_agg(concat_ws(' ', finding.summary, nullif(finding.explanation, '')),
-                             ' ' ORDER BY finding.ordinal)
-           FROM ingestion_finding AS finding
-           WHERE finding.workspace_id = %(workspace)s AND finding.report_id = report.id
-             AND finding.part = 'finding')
-FROM ingestion_community AS child
-JOIN ingestion_communitymember AS member
-  ON member.workspace_id = %(workspace)s AND member.community_id = child.id
-LEFT JOIN ingestion_communityreport AS report
-  ON report.workspace_id = %(workspace)s AND report.community_id = child.id
-WHERE child.workspace_id = %(workspace)s AND child.parent_id = ANY (%(ids)s::uuid[])
-GROUP BY child.parent_id, child.id, report.id, report.title, report.summary
-ORDER BY child.id
-"""
-
-
 def topic_records(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, TopicRecords]:
     """The records of each community."""
     values = {"workspace": workspace_id, "ids": list(ids)}
     entities, relationships, claims, parts = (
         _by_community(run_sql(statement, values))
-        for statement in (ENTITIES, RELATIONSHIPS, CLAIMS, PARTS)
+        for statement in (sql.ENTITIES, sql.RELATIONSHIPS, sql.CLAIMS, sql.PARTS)
     )
     topics = {}
     for id_ in ids:

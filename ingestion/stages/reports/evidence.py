@@ -41,19 +41,23 @@ WHERE entity.workspace_id = %(workspace)s AND entity.id = ANY (%(ids)s::uuid[])
 """
 
 LINKS: Final[LiteralString] = """
+WITH ends AS MATERIALIZED (
+    SELECT source_id AS entity_id, id, weight FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND source_id = ANY (%(ids)s::uuid[])
+    UNION ALL
+    SELECT target_id, id, weight FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND target_id = ANY (%(ids)s::uuid[])
+)
 SELECT entity_id, chunk_id, start, "end" FROM (
     SELECT ends.entity_id, evidence.chunk_id, evidence.start, evidence."end",
            row_number() OVER (
                PARTITION BY ends.entity_id
                ORDER BY evidence.kind = 'stated' DESC, ends.weight DESC,
                         evidence.document_id, evidence.start, evidence.id) AS place
-    FROM (SELECT source_id AS entity_id, id, weight FROM ingestion_relationship
-          WHERE workspace_id = %(workspace)s AND source_id = ANY (%(ids)s::uuid[])
-          UNION ALL
-          SELECT target_id, id, weight FROM ingestion_relationship
-          WHERE workspace_id = %(workspace)s AND target_id = ANY (%(ids)s::uuid[])) AS ends
+    FROM ends
     JOIN ingestion_evidence AS evidence
       ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = ends.id
+     AND evidence.relationship_id = ANY (ARRAY(SELECT id FROM ends))
 ) AS ranked
 WHERE place <= %(most)s
 """
@@ -88,16 +92,20 @@ WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
 
 # The evidence of a sub-topic's report, which was written first.
 REPORTS: Final[LiteralString] = """
+WITH finding AS MATERIALIZED (
+    SELECT id, report_id, part, ordinal FROM ingestion_finding
+    WHERE workspace_id = %(workspace)s AND report_id = ANY (%(ids)s::uuid[])
+)
 SELECT report_id, chunk_id, start, "end" FROM (
     SELECT finding.report_id, evidence.chunk_id, evidence.start, evidence."end",
            row_number() OVER (
                PARTITION BY finding.report_id
                ORDER BY finding.part DESC, finding.ordinal, evidence.document_id, evidence.start,
                         evidence.id) AS place
-    FROM ingestion_finding AS finding
+    FROM finding
     JOIN ingestion_findingevidence AS evidence
       ON evidence.workspace_id = %(workspace)s AND evidence.finding_id = finding.id
-    WHERE finding.workspace_id = %(workspace)s AND finding.report_id = ANY (%(ids)s::uuid[])
+     AND evidence.finding_id = ANY (ARRAY(SELECT id FROM finding))
 ) AS ranked
 WHERE place <= 3 * %(most)s
 """
@@ -114,6 +122,7 @@ SELECT wanted.chunk_id, wanted.start, wanted."end", chunk.document_id,
 FROM wanted_places AS wanted
 JOIN ingestion_chunk AS chunk
   ON chunk.workspace_id = %(workspace)s AND chunk.id = wanted.chunk_id
+ AND chunk.id = ANY (ARRAY(SELECT chunk_id FROM wanted_places))
  AND wanted.start >= chunk.start AND wanted."end" <= chunk."end"
 """
 

@@ -35,6 +35,7 @@ SELECT %(workspace)s, new.id, new.finding_id, new.chunk_id, chunk.document_id, n
 FROM new_evidence AS new
 JOIN ingestion_chunk AS chunk
   ON chunk.workspace_id = %(workspace)s AND chunk.id = new.chunk_id
+ AND chunk.id = ANY (ARRAY(SELECT chunk_id FROM new_evidence))
 FOR KEY SHARE OF chunk
 """
 
@@ -60,14 +61,22 @@ ORDER BY id FOR KEY SHARE
 
 # What each report was made from, and how many of its places are left.
 DIGESTS: Final[LiteralString] = """
-SELECT report.community_id, report.digest, (
-       SELECT count(*) FROM ingestion_finding AS finding
-       JOIN ingestion_findingevidence AS evidence
-         ON evidence.workspace_id = %(workspace)s AND evidence.finding_id = finding.id
-       WHERE finding.workspace_id = %(workspace)s AND finding.report_id = report.id)
-FROM ingestion_communityreport AS report
-WHERE report.workspace_id = %(workspace)s AND report.community_id = ANY (%(ids)s::uuid[])
-  AND report.problem IS NULL
+WITH report AS MATERIALIZED (
+    SELECT id, community_id, digest FROM ingestion_communityreport
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
+      AND problem IS NULL
+), finding AS MATERIALIZED (
+    SELECT id, report_id FROM ingestion_finding
+    WHERE workspace_id = %(workspace)s AND report_id = ANY (ARRAY(SELECT id FROM report))
+), place AS MATERIALIZED (
+    SELECT finding_id FROM ingestion_findingevidence
+    WHERE workspace_id = %(workspace)s AND finding_id = ANY (ARRAY(SELECT id FROM finding))
+)
+SELECT report.community_id, report.digest, count(place.finding_id)
+FROM report
+LEFT JOIN finding ON finding.report_id = report.id
+LEFT JOIN place ON place.finding_id = finding.id
+GROUP BY report.community_id, report.digest
 """
 REPORT_COLUMNS: Final[Columns] = {
     "id": "uuid",

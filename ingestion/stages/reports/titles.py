@@ -1,26 +1,22 @@
-"""Title every topic of a workspace after what sets it apart: its headings and its chief names.
+"""Title topics after what sets them apart: their headings and chief names.
 
 A heading is better the more of the topic's mentions are under it, and the fewer of its siblings'; a
 name, the more of the topic's relationships it has, and the fewer outside. Each is scored by the
 harmonic mean of the two shares: like class-based tf-idf (BERTopic), it weighs what is here against
-what is elsewhere. All topics are titled together, from the broadest down; siblings never share one.
+what is elsewhere. Siblings are titled together and never share a title.
 """
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations, count, groupby
-from typing import Any, Final, LiteralString
+from itertools import chain, combinations, count
+from typing import Final
 from uuid import UUID
 
 import regex
 
-from ingestion.models.communities import OTHER_TOPICS, other_topics_id
-from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from kb_project.text.terms import terms
 from kb_project.text.words import one_line
@@ -229,137 +225,3 @@ def joined(label: str, other: str) -> str:
     """
     is_unspaced = _UNSPACED.search(label) and _UNSPACED.search(other)
     return f"{label}与{other}" if is_unspaced else f"{label} and {other}"
-
-
-# --- loading what topics may be named after -------------------------------------------------------
-MOST_NAMES: Final = 15
-"""Members that a topic may be named after."""
-COMMUNITIES: Final[LiteralString] = """
-SELECT level, parent_id, id FROM ingestion_community
-WHERE workspace_id = %(workspace)s
-ORDER BY level, parent_id NULLS FIRST, id
-"""
-MENTIONS: Final[LiteralString] = """
-SELECT community.id, mention.chunk_id, array_agg(mention.start)
-FROM ingestion_community AS community
-JOIN ingestion_communitymember AS member
-  ON member.workspace_id = %(workspace)s AND member.community_id = community.id
-JOIN ingestion_mention AS mention
-  ON mention.workspace_id = %(workspace)s AND mention.entity_id = member.entity_id
-WHERE community.workspace_id = %(workspace)s AND community.level = %(level)s
-GROUP BY community.id, mention.chunk_id
-"""
-
-# The members with most relationships inside their topic; a relationship counts for both ends.
-NAMES: Final[LiteralString] = """
-WITH ends AS (
-    SELECT source_id AS entity_id, target_id AS other_id, weight FROM ingestion_relationship
-    WHERE workspace_id = %(workspace)s
-    UNION ALL
-    SELECT target_id, source_id, weight FROM ingestion_relationship
-    WHERE workspace_id = %(workspace)s
-), home AS (
-    SELECT member.community_id, member.entity_id
-    FROM ingestion_community AS community
-    JOIN ingestion_communitymember AS member
-      ON member.workspace_id = %(workspace)s AND member.community_id = community.id
-    WHERE community.workspace_id = %(workspace)s AND community.level = %(level)s
-), tied AS (
-    SELECT home.community_id, home.entity_id,
-           coalesce(sum(ends.weight ORDER BY ends.weight)
-                    FILTER (WHERE there.community_id = home.community_id), 0) AS inside,
-           coalesce(sum(ends.weight ORDER BY ends.weight), 0) AS everywhere
-    FROM home
-    LEFT JOIN ends ON ends.entity_id = home.entity_id
-    LEFT JOIN home AS there ON there.entity_id = ends.other_id
-    GROUP BY home.community_id, home.entity_id
-), ranked AS (
-    SELECT tied.*, entity.name, entity.type,
-           sum(inside) OVER (PARTITION BY community_id) / 2 AS links,
-           row_number() OVER (PARTITION BY community_id
-                              ORDER BY inside DESC, entity.rank DESC, entity.mention_count DESC,
-                                       entity.name, entity.id) AS place
-    FROM tied
-    JOIN ingestion_entity AS entity
-      ON entity.workspace_id = %(workspace)s AND entity.id = tied.entity_id
-)
-SELECT community_id, links, name, type, inside, everywhere FROM ranked
-WHERE place <= %(most)s
-ORDER BY community_id, place
-"""
-
-# Each passage with the headings above it and those in it: offset, level and text.
-HEADINGS: Final[LiteralString] = """
-SELECT chunk.id, chunk.start, document.title, chunk.heading_path, (
-       SELECT jsonb_agg(jsonb_build_array(
-                  region -> 1, coalesce(region -> 3, '1'),
-                  substr(chunk.text, (region ->> 1)::int + 1,
-                         (region ->> 2)::int - (region ->> 1)::int))
-              ORDER BY (region ->> 1)::int)
-       FROM jsonb_array_elements(chunk.regions) AS region
-       WHERE region ->> 0 = 'heading')
-FROM ingestion_chunk AS chunk
-JOIN ingestion_document AS document
-  ON document.workspace_id = %(workspace)s AND document.id = chunk.document_id
-WHERE chunk.workspace_id = %(workspace)s
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """The parts of a passage under one heading each, and where they start."""
-
-    starts: Sequence[int]
-    sections: Sequence[Section]
-
-    def at(self, offset: int) -> Section:
-        return self.sections[max(0, bisect_right(self.starts, offset) - 1)]
-
-
-def titles_of(workspace_id: UUID) -> dict[UUID, str]:
-    """The title of each community, by its id."""
-    rest = other_topics_id(workspace_id)
-    rows = run_sql(COMMUNITIES, {"workspace": workspace_id})
-    if not rows:
-        return {}
-    passages = {row[0]: _passage(*row) for row in run_sql(HEADINGS, {"workspace": workspace_id})}
-    given: dict[UUID, str] = {}
-    above: dict[UUID | None, tuple[str, ...]] = {None: (OTHER_TOPICS,)}
-    for level, group in groupby(rows, key=lambda row: row[0]):
-        subjects = _subjects(workspace_id, level, passages)
-        for parent, children in groupby(group, key=lambda row: row[1]):
-            ids = [id_ for _, _, id_ in children]
-            siblings = [subjects.get(id_) or TitleSubject(id_) for id_ in ids if id_ != rest]
-            given |= titles(siblings, above[parent])
-            above |= {one.id: (*above[parent], given[one.id]) for one in siblings}
-        if rest in subjects:
-            given[rest], above[rest] = OTHER_TOPICS, above[None]
-    return given
-
-
-def _subjects(
-    workspace_id: UUID, level: int, passages: Mapping[UUID, _Passage]
-) -> dict[UUID, TitleSubject]:
-    values: dict[str, Any] = {"workspace": workspace_id, "level": level, "most": MOST_NAMES}
-    subjects: dict[UUID, TitleSubject] = {}
-    for id_, chunk, starts in run_sql(MENTIONS, values):
-        if chunk in passages:
-            mentions = subjects.setdefault(id_, TitleSubject(id_)).mentions
-            mentions.update(passages[chunk].at(start) for start in starts)
-    for (id_, links), group in groupby(run_sql(NAMES, values), key=lambda row: row[:2]):
-        one = subjects.setdefault(id_, TitleSubject(id_))
-        one.links, one.names = links, [Name(*row[2:]) for row in group]
-    return subjects
-
-
-def _passage(
-    chunk: UUID, start: int, title: str, path: Sequence[str], headings: str | None
-) -> _Passage:
-    above = tuple(path)
-    starts, paths = [start], [above]
-    for offset, level, text in json.loads(headings or "[]"):
-        above = (*above[: level - 1], one_line(text))
-        starts.append(start + offset)
-        paths.append(above)
-    sections = [Section((chunk, number), path, title) for number, path in enumerate(paths)]
-    return _Passage(starts, sections)

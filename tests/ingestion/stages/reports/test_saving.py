@@ -19,7 +19,7 @@ from ingestion.models import (
 )
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import reports
-from ingestion.stages.reports import extractive, rows, saving, titles
+from ingestion.stages.reports import extractive, naming, rows, saving
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
 from tests.ingestion.stages.reports.carol import Carol, make_community, mark, marked, report_of
@@ -122,7 +122,8 @@ def test_what_rests_on_passages_that_went_away_meanwhile_is_not_written(carol: C
 
 
 def finished_of(workspace: Workspace, community: UUID) -> dict[UUID, saving.StoredReport]:
-    topics = rows.topics(workspace.pk, [community], titles.titles_of(workspace.pk))
+    naming.renew_titles(workspace.pk)
+    topics = rows.topics(workspace.pk, [community])
     return {
         id_: saving.quoted(extractive.write(topic), saving.digest_of_topic(topic))
         for id_, topic in topics.items()

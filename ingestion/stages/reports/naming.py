@@ -1,0 +1,149 @@
+"""Keep every topic's title current: loads what topics may be named after, and stores their titles.
+
+Topics beside each other are titled together (``titles``), and again when one of them changed or
+when one above them was renamed; all others keep the title they have.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+from uuid import UUID
+
+from ingestion.models.communities import OTHER_TOPICS, other_topics_id
+from ingestion.stages.reports import sql
+from ingestion.stages.reports.titles import Name, Section, TitleSubject, titles
+from kb_project.sql import run_sql
+from kb_project.text.words import one_line
+
+MOST_NAMES: Final = 15
+"""Members that a topic may be named after."""
+MOST_MEMBERS: Final = 500
+"""Members of a topic, by rank, whose mentions and relationships decide its title."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """A community as it is titled now."""
+
+    level: int
+    parent: UUID | None
+    id: UUID
+    title: str
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """The parts of a passage under one heading each, and where they start."""
+
+    starts: Sequence[int]
+    sections: Sequence[Section]
+
+    def at(self, offset: int) -> Section:
+        return self.sections[max(0, bisect_right(self.starts, offset) - 1)]
+
+
+def renew_titles(workspace_id: UUID) -> int:
+    """Title topics again where a change may show, and mark reports with another title.
+
+    Returns how many titles changed. Call in the workspace's scope, inside ``bulk_plans``.
+    """
+    topics = [_Topic(*row) for row in run_sql(sql.COMMUNITIES, {"workspace": workspace_id})]
+    naming = _Naming(workspace_id)
+    for _, level in groupby(topics, key=lambda one: one.level):
+        naming.add_level(list(level))
+    renamed = {one.id: now for one in topics if (now := naming.given[one.id]) != one.title}
+    values = {
+        "workspace": workspace_id,
+        "ids": list(renamed),
+        "titles": list(renamed.values()),
+    }
+    run_sql(sql.SAVE_TITLES, values)
+    run_sql(sql.MARK_RENAMED, values)
+    return len(renamed)
+
+
+class _Naming:
+    """Titles of a workspace's topics, given level by level from the broadest down."""
+
+    def __init__(self, workspace_id: UUID) -> None:
+        self._workspace_id = workspace_id
+        self._rest = other_topics_id(workspace_id)
+        self._passages: dict[UUID, _Passage] = {}
+        # The titles above and of each topic; the topics with another title, or under one.
+        self._paths: dict[UUID | None, tuple[str, ...]] = {None: (OTHER_TOPICS,)}
+        self._renamed: set[UUID | None] = set()
+        self.given: dict[UUID, str] = {}
+
+    def add_level(self, topics: Sequence[_Topic]) -> None:
+        siblings = {
+            parent: list(group) for parent, group in groupby(topics, key=lambda one: one.parent)
+        }
+        due = {parent for parent, group in siblings.items() if self._is_due(parent, group)}
+        wanted = [one.id for parent in due for one in siblings[parent] if one.id != self._rest]
+        subjects = self._subjects(wanted)
+        for parent, group in siblings.items():
+            if parent in due:
+                asked = [subjects[one.id] for one in group if one.id != self._rest]
+                self.given |= titles(asked, self._paths[parent])
+            else:
+                self.given |= {one.id: one.title for one in group}
+            self._add_paths(parent, group)
+
+    def _is_due(self, parent: UUID | None, siblings: Iterable[_Topic]) -> bool:
+        is_new = any(one.is_changed or not one.title for one in siblings)
+        return is_new or parent in self._renamed
+
+    def _add_paths(self, parent: UUID | None, group: Iterable[_Topic]) -> None:
+        for one in group:
+            if one.id == self._rest:
+                # What is gathered under it belongs together in nothing: no title is taken.
+                self.given[one.id], self._paths[one.id] = OTHER_TOPICS, self._paths[None]
+            else:
+                self._paths[one.id] = (*self._paths[parent], self.given[one.id])
+            if parent in self._renamed or self.given[one.id] != one.title:
+                self._renamed.add(one.id)
+
+    def _subjects(self, ids: Sequence[UUID]) -> Mapping[UUID, TitleSubject]:
+        subjects = {id_: TitleSubject(id_) for id_ in ids}
+        if not ids:
+            return subjects
+        values: dict[str, Any] = {
+            "workspace": self._workspace_id,
+            "ids": list(ids),
+            "most_members": MOST_MEMBERS,
+            "most_names": MOST_NAMES,
+        }
+        mentions = run_sql(sql.MENTIONS, values)
+        self._load_passages({chunk for _, chunk, _ in mentions})
+        for id_, chunk, starts in mentions:
+            if passage := self._passages.get(chunk):
+                subjects[id_].mentions.update(passage.at(start) for start in starts)
+        for (id_, links), group in groupby(run_sql(sql.NAMES, values), key=lambda row: row[:2]):
+            subjects[id_].links = links
+            subjects[id_].names = [Name(*row[2:]) for row in group]
+        return subjects
+
+    def _load_passages(self, chunks: set[UUID]) -> None:
+        missing = sorted(chunks - self._passages.keys())
+        values = {"workspace": self._workspace_id, "chunks": missing}
+        for row in run_sql(sql.HEADINGS, values) if missing else ():
+            self._passages[row[0]] = _passage(*row)
+
+
+def _passage(
+    chunk: UUID, start: int, title: str, path: Sequence[str], headings: str | None
+) -> _Passage:
+    above = tuple(path)
+    starts, paths = [start], [above]
+    for offset, level, text in json.loads(headings or "[]"):
+        above = (*above[: level - 1], one_line(text))
+        starts.append(start + offset)
+        paths.append(above)
+    sections = [Section((chunk, number), path, title) for number, path in enumerate(paths)]
+    return _Passage(starts, sections)
