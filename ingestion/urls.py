@@ -162,6 +162,7 @@ workspace: list[URLPattern | URLResolver] = [
     path("history/<uuid:event_id>/", history_views.event_detail, name="event_detail"),
     path("history/<uuid:event_id>/undo/", history_views.event_undo, name="event_undo"),
     path("topics/", topics.community_list, name="community_list"),
+    path("topics/tree/", topics.topic_tree, name="topic_tree"),
     path("topics/retry/", topics.reports_retry, name="reports_retry"),
     path("topics/<uuid:community_id>/", include(topic)),
     path("graph/", include(graph)),

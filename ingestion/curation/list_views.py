@@ -18,7 +18,7 @@ from ingestion.curation.views import again
 from ingestion.documents import forms as document_forms
 from ingestion.history import sentences
 from ingestion.history.recording import ChangeContext
-from ingestion.knowledge import queries
+from ingestion.knowledge import queries, topics
 from ingestion.knowledge.queries import Certainty, EntityOrder
 from ingestion.models import Entity, HistoryEvent
 from kb_project.errors import ConflictError, InputError
@@ -50,7 +50,7 @@ def _list_context(workspace: Workspace, given: QueryDict) -> dict[str, Any]:
         wanted=filters,
         is_filtered=any(value for name, value in filters.items() if name != "order"),
         types=queries.entity_types(workspace=workspace),
-        topics=queries.topics_to_choose(workspace, MOST_CHOICES),
+        topics=topics.topics_to_choose(workspace, MOST_CHOICES, filters["topic"]),
         documents=queries.documents_to_choose(workspace, MOST_CHOICES, filters["document"]),
         certainties=Certainty.choices,
         orders=EntityOrder.choices,

@@ -17,6 +17,8 @@ from kb_project.text.words import counted
 from workspaces.models import Workspace
 
 SHOWN: Final = 20
+MOST_CHOICES: Final = 500
+"""Topics and documents to choose from."""
 """Rows shown of each outcome."""
 ON_PAGE: Final = ("graphml", "gexf", "json", "csv")
 FORMAT_LABELS: Final = {"graphml": "GraphML", "json": "JSON", "csv": "CSV"}
@@ -94,15 +96,14 @@ def outcome_of(row: GraphImport) -> str:
 
 # --- pages ----------------------------------------------------------------------------------------
 def transfer_context(*, workspace: Workspace, scope: Scope) -> dict[str, Any]:
-    tree = topics.topic_tree(workspace=workspace)
     may_curate = workspace.may_curate
     return {
         "workspace": workspace,
         "section": "entities",
         "formats": [(name, exporting.FORMATS[name]) for name in ON_PAGE],
         "types": knowledge.entity_types(workspace=workspace),
-        "topics": [node for node in tree if node.report],
-        "documents": Document.objects.in_workspace(workspace).order_by("title")[:500],
+        "topics": topics.topics_to_choose(workspace, MOST_CHOICES, scope.topic),
+        "documents": Document.objects.in_workspace(workspace).order_by("title")[:MOST_CHOICES],
         "scope": scope,
         "may_export": workspace.may_export,
         "may_curate": may_curate,

@@ -125,13 +125,6 @@ def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
     )
 
 
-def topics_to_choose(workspace: Workspace, most: int) -> list[tuple[uuid.UUID, str]]:
-    """The largest topics of the first level, by id, with their titles."""
-    rows = CommunityReport.objects.in_workspace(workspace).filter(community__level=0)
-    rows = rows.order_by("-community__size", "title")
-    return list(rows.values_list("community_id", "title")[:most])
-
-
 def documents_to_choose(
     workspace: Workspace, most: int, chosen: uuid.UUID | None = None
 ) -> list[tuple[uuid.UUID, str]]:

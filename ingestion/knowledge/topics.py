@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import Claim, Community, CommunityReport, Entity, Finding, Relationship
@@ -17,15 +18,22 @@ from workspaces.models import Workspace
 from workspaces.ports import settings_of, uses_installation
 
 EXTRACTIVE: Final = "extractive"
+MOST_MEMBERS: Final = 40
+MOST_PARTS: Final = 100
+"""Sub-topics that a topic is shown with; ``topics_below`` has all of them."""
 
 
 @dataclass(slots=True)
 class TopicNode:
-    """A community in the tree of topics; ``report`` is None until it is written."""
+    """A community in the tree of topics; ``report`` is None until it is written.
+
+    ``parts`` counts its sub-topics, of which ``children`` has those that were asked for.
+    """
 
     community: Community
     report: CommunityReport | None
     children: list[TopicNode] = field(default_factory=list)
+    parts: int = 0
 
     @property
     def is_rest(self) -> bool:
@@ -33,20 +41,76 @@ class TopicNode:
         return self.community.pk == other_topics_id(self.community.workspace_id)
 
 
-def topic_tree(*, workspace: Workspace) -> list[TopicNode]:
-    """The communities as a forest, biggest first, "Other topics" last, with two queries."""
-    reports = {
-        report.community_id: report
-        for report in CommunityReport.objects.in_workspace(workspace).defer("rating_reason")
-    }
-    communities = Community.objects.in_workspace(workspace).order_by("level", "-size", "id")
-    nodes = {row.pk: TopicNode(row, reports.get(row.pk)) for row in communities}
-    roots: list[TopicNode] = []
-    for node in nodes.values():
-        parent = nodes.get(node.community.parent_id) if node.community.parent_id else None
-        (parent.children if parent else roots).append(node)
-    # The rest comes last, however large it is.
-    return sorted(roots, key=lambda node: node.is_rest)
+def topics_below(*, workspace: Workspace, parent: uuid.UUID | None) -> QuerySet[Community]:
+    """The topics right below one, or those of the first level: biggest first.
+
+    "Other topics" comes last, however large it is.
+    """
+    rows = Community.objects.in_workspace(workspace)
+    if parent is not None:
+        return rows.filter(parent=parent).order_by("-size", "id")
+    is_rest = ExpressionWrapper(Q(pk=other_topics_id(workspace.pk)), BooleanField())
+    return rows.filter(level=0).order_by(is_rest, "-size", "id")
+
+
+def topic_nodes(*, workspace: Workspace, communities: Iterable[Community]) -> list[TopicNode]:
+    """These communities in their order, with their reports and numbers of sub-topics."""
+    rows = list(communities)
+    ids = [row.pk for row in rows]
+    reports = CommunityReport.objects.in_workspace(workspace).filter(community__in=ids)
+    written = {report.community_id: report for report in reports.defer("rating_reason")}
+    below = Community.objects.in_workspace(workspace).filter(parent__in=ids)
+    parts = dict(below.values_list("parent_id").annotate(number=Count("id")))
+    return [TopicNode(row, written.get(row.pk), parts=parts.get(row.pk, 0)) for row in rows]
+
+
+def with_largest_parts(
+    *, workspace: Workspace, nodes: list[TopicNode], most: int
+) -> list[TopicNode]:
+    """Fill in the ``most`` largest sub-topics of each node; returns the nodes."""
+    place = Window(RowNumber(), partition_by=[F("parent_id")], order_by=["-size", "id"])
+    ids = [node.community.pk for node in nodes]
+    below = Community.objects.in_workspace(workspace).filter(parent__in=ids)
+    largest = below.annotate(place=place).filter(place__lte=most).order_by("-size", "id")
+    above = {node.community.pk: node for node in nodes}
+    for part in topic_nodes(workspace=workspace, communities=largest):
+        if part.community.parent_id is not None:
+            above[part.community.parent_id].children.append(part)
+    return nodes
+
+
+def topics_above(*, workspace: Workspace, community: Community) -> list[Community]:
+    """From the topic of the first level down to the one right above, with a query a level."""
+    rows = Community.objects.in_workspace(workspace)
+    above: list[Community] = []
+    parent = community.parent_id
+    while parent is not None:
+        above.append(rows.get(pk=parent))
+        parent = above[-1].parent_id
+    return above[::-1]
+
+
+def topics_to_choose(
+    workspace: Workspace, most: int, chosen: uuid.UUID | None = None
+) -> list[tuple[uuid.UUID, str]]:
+    """The largest topics of the first level, by id, with their titles; "Other topics" last.
+
+    The chosen one is in the list even if it is not among them.
+    """
+    reports = CommunityReport.objects.in_workspace(workspace)
+    is_rest = ExpressionWrapper(Q(community=other_topics_id(workspace.pk)), BooleanField())
+    rows = reports.filter(community__level=0).order_by(is_rest, "-community__size", "title")
+    found = list(rows.values_list("community_id", "title")[:most])
+    if chosen and chosen not in {pk for pk, _ in found}:
+        found += reports.filter(community=chosen).values_list("community_id", "title")
+    return found
+
+
+def best_rated(*, workspace: Workspace, most: int) -> list[CommunityReport]:
+    """The reports of the topics of the first level with the best ratings."""
+    rows = CommunityReport.objects.in_workspace(workspace).filter(community__level=0)
+    rows = rows.exclude(community=other_topics_id(workspace.pk))
+    return list(rows.order_by("-rating", "-community__size", "community_id")[:most])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +138,10 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """A community with its report; ``summary`` and ``findings`` carry their sources."""
+    """A community with its report; ``summary`` and ``findings`` carry their sources.
+
+    ``children`` are the reports of its largest sub-topics, ``parts`` counts all sub-topics.
+    """
 
     community: Community
     report: CommunityReport | None
@@ -83,6 +150,7 @@ class TopicView:
     entities: tuple[Entity, ...]
     parent: CommunityReport | None
     children: tuple[CommunityReport, ...]
+    parts: int
 
     @property
     def is_extractive(self) -> bool:
@@ -129,6 +197,7 @@ def topic_view(*, workspace: Workspace, community_id: uuid.UUID) -> TopicView:
     community = community_get(workspace=workspace, community_id=community_id)
     reports = CommunityReport.objects.in_workspace(workspace).select_related("community")
     report = reports.filter(community=community).first()
+    below = reports.filter(community__parent=community)
     views = _findings(workspace, report) if report else []
     return TopicView(
         community=community,
@@ -138,12 +207,11 @@ def topic_view(*, workspace: Workspace, community_id: uuid.UUID) -> TopicView:
         entities=tuple(
             Entity.objects.in_workspace(workspace)
             .filter(communities__community=community, communities__workspace=workspace)
-            .order_by("-rank", "-mention_count")[:40]
+            .order_by("-rank", "-mention_count")[:MOST_MEMBERS]
         ),
         parent=reports.filter(community__children=community).first(),
-        children=tuple(
-            reports.filter(community__parent=community).order_by("-community__size", "id")
-        ),
+        children=tuple(below.order_by("-community__size", "id")[:MOST_PARTS]),
+        parts=below.count(),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema_field
@@ -18,11 +18,15 @@ from ingestion.knowledge.serializers import (
     StandingSerializer,
 )
 from ingestion.topics import services as topic_services
+from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, curating, reading
+
+MOST_NESTED: Final = 10
+"""Sub-topics within each topic of a list."""
 
 
 class CommunitySerializer(serializers.Serializer[Any]):
-    """A topic with its sub-topics. Without a report, title, summary and rating are null."""
+    """A topic with its largest sub-topics. Without a report, title, summary and rating are null."""
 
     id = serializers.UUIDField(source="community.pk")
     level = serializers.IntegerField(source="community.level", help_text="0 for top-level topics.")
@@ -32,7 +36,10 @@ class CommunitySerializer(serializers.Serializer[Any]):
     title = serializers.CharField(source="report.title", default=None, allow_null=True)
     summary = serializers.CharField(source="report.summary", default=None, allow_null=True)
     rating = serializers.FloatField(source="report.rating", default=None, allow_null=True)
-    children = serializers.SerializerMethodField()
+    parts = serializers.IntegerField(help_text="Number of sub-topics right below it.")
+    children = serializers.SerializerMethodField(
+        help_text=f"The {MOST_NESTED} largest of them, without theirs; 'parent' lists all."
+    )
 
     @extend_schema_field({"type": "array", "items": {"$ref": "#/components/schemas/Community"}})
     def get_children(self, node: topics.TopicNode) -> Any:
@@ -74,15 +81,28 @@ class ReportProblemSerializer(serializers.Serializer[Any]):
 class CommunityListApi(WorkspaceAPIView):
     """The topics of a workspace."""
 
-    class OutputSerializer(serializers.Serializer[Any]):
-        total = serializers.IntegerField(help_text="Number of top-level topics.")
+    class QuerySerializer(PageInput):
+        parent = serializers.UUIDField(  # type: ignore[assignment]  # the API's word for it
+            required=False,
+            default=None,
+            help_text="Only the topics right below this one; without it, those of the first level.",
+        )
+
+    class OutputSerializer(PageOutput):
         results = CommunitySerializer(many=True)
 
-    @reading("community_list", gives=OutputSerializer)
+    @reading("community_list", query=QuerySerializer, gives=OutputSerializer)
     def get(self) -> object:
-        """Return the tree of topics, largest first."""
-        tree = topics.topic_tree(workspace=self.workspace)
-        return {"total": len(tree), "results": tree}
+        """List the topics of a level of the tree, largest first."""
+        wanted = self.query()
+        if wanted["parent"]:
+            topics.community_get(workspace=self.workspace, community_id=wanted["parent"])
+        rows = topics.topics_below(workspace=self.workspace, parent=wanted["parent"])
+        page = page_of(rows, page=wanted["page"], page_size=wanted["page_size"])
+        nodes = topics.topic_nodes(workspace=self.workspace, communities=page.results)
+        return page.of(
+            topics.with_largest_parts(workspace=self.workspace, nodes=nodes, most=MOST_NESTED)
+        )
 
 
 class CommunityApi(WorkspaceAPIView):
@@ -127,7 +147,10 @@ class CommunityApi(WorkspaceAPIView):
         findings = FindingSerializer(many=True)
         entities = OtherEntitySerializer(many=True, help_text="Up to 40, highest rank first.")
         parent = NearCommunitySerializer(allow_null=True)
-        children = NearCommunitySerializer(many=True)
+        children = NearCommunitySerializer(
+            many=True, help_text=f"The largest sub-topics, up to {topics.MOST_PARTS}."
+        )
+        parts = serializers.IntegerField(help_text="Number of sub-topics right below it.")
         central = StandingSerializer(
             many=True, help_text="Members linked most strongly with the rest of the topic."
         )

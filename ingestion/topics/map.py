@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import cos, sin, sqrt
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from ingestion.knowledge.topics import TopicNode
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
+
+from ingestion.knowledge.topics import TopicNode, topic_nodes
+from ingestion.models import Community
+from ingestion.models.communities import other_topics_id
 from ingestion.topics import sql
 from kb_project.sql import bulk_plans, run_sql
 from workspaces.models import Workspace
@@ -78,65 +83,69 @@ class TopicMap:
 
 
 # --- what it shows --------------------------------------------------------------------------------
-def topic_map(
-    *, workspace: Workspace, tree: Sequence[TopicNode], level: int = 0, within: UUID | None = None
-) -> TopicMap:
+def topic_map(*, workspace: Workspace, level: int = 0, within: UUID | None = None) -> TopicMap:
     """Return the map of a level of the tree, or of the topics right below the one ``within``.
 
     A topic without sub-topics stays on the map of the levels below it. "Other topics" is on none:
     its entities belong nowhere; topics in it are on the map of their level.
     """
-    # The explorer numbers the roots by size, "Other topics" among them.
-    roots = sorted(tree, key=lambda node: (-node.community.size, str(node.community.pk)))
-    hues = {node.community.pk: number % HUES + 1 for number, node in enumerate(roots)}
-    chosen = [
-        (node, hues[root.community.pk])
-        for root in tree
-        for node in _on_map(root, level, within)
-        if not node.is_rest
-    ]
-    chosen.sort(key=lambda one: (-one[0].community.size, str(one[0].community.pk)))
-    shown = chosen[:MOST]
-    values = {"workspace": workspace.pk, "topics": [node.community.pk for node, _ in shown]}
+    communities = Community.objects.in_workspace(workspace)
+    chosen = _on_map(workspace, level, within)
+    shown = topic_nodes(workspace=workspace, communities=chosen.order_by("-size", "id")[:MOST])
+    hues = _hues(workspace, [node.community for node in shown])
+    values = {"workspace": workspace.pk, "topics": [node.community.pk for node in shown]}
     with bulk_plans():
         places = {topic: (x, y) for topic, x, y in run_sql(sql.PLACES, values)}
         links = [MapLink(*row) for row in run_sql(sql.LINKS, values)]
+    deepest: int | None = communities.aggregate(Max("level"))["level__max"]
     return TopicMap(
-        topics=tuple(_topic(node, hue, places) for node, hue in shown),
+        topics=tuple(_topic(node, hues, places) for node in shown),
         links=tuple(links),
-        total=len(chosen),
+        total=chosen.count(),
         level=level,
-        levels=max((_depth(root) for root in tree), default=1),
+        levels=(deepest or 0) + 1,
     )
 
 
-def _on_map(root: TopicNode, level: int, within: UUID | None) -> Iterator[TopicNode]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if within is not None:
-            yield from node.children if node.community.pk == within else ()
-        elif node.community.level == level or (node.community.level < level and not node.children):
-            yield node
-        waiting += node.children
+def _on_map(workspace: Workspace, level: int, within: UUID | None) -> QuerySet[Community]:
+    communities = Community.objects.in_workspace(workspace)
+    rows = communities.exclude(pk=other_topics_id(workspace.pk))
+    if within is not None:
+        return rows.filter(parent=within)
+    is_above = Q(level__lt=level) & ~Exists(communities.filter(parent=OuterRef("pk")))
+    return rows.filter(Q(level=level) | is_above) if level else rows.filter(level=0)
 
 
-def _depth(root: TopicNode) -> int:
-    nodes, depth = [root], 0
-    while nodes:
-        nodes, depth = [child for node in nodes for child in node.children], depth + 1
-    return depth
+def _hues(workspace: Workspace, shown: Sequence[Community]) -> dict[UUID, int]:
+    """The hue of each topic: that of its topic of the first level, with a query a level."""
+    above = {one.pk: one for one in shown}
+    while missing := {one.parent_id for one in above.values()} - above.keys() - {None}:
+        found = Community.objects.in_workspace(workspace).filter(pk__in=missing)
+        above |= {one.pk: one for one in found}
+    roots = {}
+    for one in shown:
+        root = one
+        while root.parent_id is not None:
+            root = above[root.parent_id]
+        roots[one.pk] = root.pk
+    # The explorer numbers the roots by size, "Other topics" among them.
+    place = Window(RowNumber(), order_by=["-size", "id"])
+    ranked = Community.objects.in_workspace(workspace).filter(level=0).annotate(place=place)
+    places = dict(ranked.filter(pk__in=set(roots.values())).values_list("pk", "place"))
+    return {topic: (places[root] - 1) % HUES + 1 for topic, root in roots.items()}
 
 
-def _topic(node: TopicNode, hue: int, places: Mapping[UUID, tuple[float, float]]) -> MapTopic:
+def _topic(
+    node: TopicNode, hues: Mapping[UUID, int], places: Mapping[UUID, tuple[float, float]]
+) -> MapTopic:
     community = node.community
     return MapTopic(
         id=community.pk,
         title=node.report.title if node.report else NO_TITLE,
         size=community.size,
         level=community.level,
-        hue=hue,
-        parts=len(node.children),
+        hue=hues[community.pk],
+        parts=node.parts,
         x=places.get(community.pk, (0.0, 0.0))[0],
         y=places.get(community.pk, (0.0, 0.0))[1],
     )

@@ -9,7 +9,6 @@ from math import sqrt
 from typing import Any, Final
 from uuid import UUID
 
-from ingestion.knowledge.topics import TopicNode
 from ingestion.topics import map as topic_maps
 from ingestion.topics.map import Drawing, MapLink, MapTopic, TopicMap
 from workspaces.models import Workspace
@@ -62,12 +61,11 @@ class Picture:
 def map_context(
     *,
     workspace: Workspace,
-    tree: Sequence[TopicNode],
     level: int = 0,
     within: UUID | None = None,
 ) -> dict[str, Any]:
     """Build the context of the map; empty if it would show fewer than two topics."""
-    found = topic_maps.topic_map(workspace=workspace, tree=tree, level=level, within=within)
+    found = topic_maps.topic_map(workspace=workspace, level=level, within=within)
     if len(found.topics) < 2 and not level:
         return {}
     rows = rows_of(found)

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -16,23 +17,22 @@ from django.views.decorators.http import require_http_methods
 
 from ingestion.knowledge import insights, topics
 from ingestion.knowledge.spans import SourceSpan
-from ingestion.knowledge.topics import FindingView, TopicNode, TopicView
+from ingestion.knowledge.topics import FindingView, TopicView
 from ingestion.models.communities import SMALLEST_WRITTEN
-from ingestion.topics import digests, services, watching
+from ingestion.topics import digests, services, tree, watching
 from ingestion.topics.presenters import map_context
 from kb_project.errors import ConflictError
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 
 
 @workspace_page(Capability.READ)
 def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    tree = topics.topic_tree(workspace=workspace)
-    context = {"workspace": workspace, "section": "topics", "tree": tree}
+    context = {"workspace": workspace, "section": "topics"}
+    context["level"] = tree.open_tree(workspace=workspace)
+    context |= _page(request, workspace, None)
     level = request.GET.get("level", "")
-    context |= map_context(
-        workspace=workspace, tree=tree, level=int(level) if level in ("1", "2") else 0
-    )
+    context |= map_context(workspace=workspace, level=int(level) if level in ("1", "2") else 0)
     context["bridges"] = insights.bridges(workspace=workspace)
     context |= unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
@@ -47,17 +47,41 @@ def community_detail(
     if watched and watched.has_moved and watched.topic != community_id:
         return redirect("ingestion:community_detail", workspace.slug, watched.topic)
     view = topics.topic_view(workspace=workspace, community_id=community_id)
-    tree = topics.topic_tree(workspace=workspace)
-    context = {"workspace": workspace, "section": "topics", "view": view, "tree": tree}
+    context = {"workspace": workspace, "section": "topics", "view": view}
+    context["level"] = tree.open_tree(workspace=workspace, community=view.community)
+    above = topics.topics_above(workspace=workspace, community=view.community)
+    context["trail"] = topics.topic_nodes(workspace=workspace, communities=above)
+    context |= _page(request, workspace, community_id)
     context["insights"] = insights.topic_insights(workspace=workspace, community_id=community_id)
-    context["trail"] = topic_trail(tree, community_id)[:-1]
     context |= {"watched": watched, "sends_mail": digests.is_set_up()}
     if watched and not _is_prefetch(request):
         context["changed"] = watching.topic_visit(workspace=workspace, watched=watched)
-    if view.children:
-        context |= map_context(workspace=workspace, tree=tree, within=community_id)
+    if view.parts:
+        context |= map_context(workspace=workspace, within=community_id)
     context |= unwritten(workspace, view) | {"summary": numbered(view.summary)}
     return render(request, "ingestion/community_list.html", context)
+
+
+def _page(request: HttpRequest, workspace: Workspace, parent: UUID | None) -> dict[str, Any]:
+    """Build the context of a page of the topics right below one, or of the first level."""
+    rows = topics.topics_below(workspace=workspace, parent=parent)
+    page = Paginator(rows, tree.PER_PAGE).get_page(request.GET.get("page", ""))
+    nodes = topics.topic_nodes(workspace=workspace, communities=page.object_list)
+    return {"page": page, "nodes": nodes}
+
+
+@workspace_page(Capability.READ)
+def topic_tree(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    """Show more of the tree: a page of the topics below one, or of the first level."""
+    page = request.GET.get("page", "")
+    level = tree.tree_level(
+        workspace=workspace,
+        parent=id_in(request.GET.get("parent", "")),
+        page=int(page) if page.isdecimal() and 0 < len(page) < 7 else 1,
+        extra=id_in(request.GET.get("extra", "")),
+    )
+    context = {"workspace": workspace, "level": level}
+    return render(request, "ingestion/topics/tree_level.html", context)
 
 
 def _is_prefetch(request: HttpRequest) -> bool:
@@ -129,20 +153,6 @@ def reports_retry(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 
 # --- what pages show ------------------------------------------------------------------------------
-def topic_trail(tree: Sequence[TopicNode], community_id: object) -> list[TopicNode]:
-    """Return the nodes from the root down to the community itself; empty if it does not exist.
-
-    The walk is iterative, because the tree's depth is unbounded.
-    """
-    paths: list[list[TopicNode]] = [[node] for node in tree]
-    while paths:
-        path = paths.pop()
-        if path[-1].community.pk == community_id:
-            return path
-        paths += [[*path, child] for child in path[-1].children]
-    return []
-
-
 @dataclass(frozen=True, slots=True)
 class Numbered:
     """A sentence with its sources, each with its number."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from ingestion.knowledge import topics, watches
+from ingestion.knowledge import watches
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.topics import map as topic_maps, watching
 from workspaces.api import WorkspaceAPIView, reading
@@ -49,8 +49,7 @@ class TopicMapApi(WorkspaceAPIView):
     @reading("community_map", query=QuerySerializer, gives=OutputSerializer)
     def get(self) -> object:
         """Return the topics of a level, and how the documents connect them."""
-        tree = topics.topic_tree(workspace=self.workspace)
-        return topic_maps.topic_map(workspace=self.workspace, tree=tree, **self.query())
+        return topic_maps.topic_map(workspace=self.workspace, **self.query())
 
 
 # --- watching -------------------------------------------------------------------------------------

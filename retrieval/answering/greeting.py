@@ -165,11 +165,8 @@ def holding_of(asking: Asking) -> Holding:
             Document.IS_LIVE, state="ready"
         )
         titles = [one.title for one in shown[: MOST_TITLES * 4] if len(one.title) <= LONGEST_TITLE]
-        topics = [
-            node.report.title
-            for node in knowledge_topics.topic_tree(workspace=workspace)
-            if node.report and len(node.report.title) <= LONGEST_TITLE
-        ]
+        largest = knowledge_topics.topics_to_choose(workspace, MOST_TOPICS * 4)
+        topics = [title for _, title in largest if len(title) <= LONGEST_TITLE]
         questions = suggestions.made_starters(workspace)
     if questions is None and documents:
         questions = suggestions.make_starters(workspace)

@@ -155,6 +155,7 @@ CURATION = [
     op("POST ingestion:event_undo", CURATE, at=OF_ENTITIES),
     op("GET ingestion:community_list", READ),
     op("POST ingestion:reports_retry", CURATE),
+    op("GET ingestion:topic_tree", READ),
     op("GET ingestion:community_detail", READ),
     op("POST ingestion:report_retry", CURATE),
     op("POST ingestion:topic_watch", READ, sends={"watch": "on"}),

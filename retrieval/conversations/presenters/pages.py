@@ -10,6 +10,7 @@ from uuid import UUID
 from ingestion.documents import queries as document_queries
 from ingestion.documents.reader.blocks import plain
 from ingestion.knowledge import conflicts, topics, watches
+from ingestion.models import CommunityReport
 from retrieval.answering import suggestions
 from retrieval.answering.options import LABELS, ResponseType
 from retrieval.conversations import queries as questions
@@ -33,6 +34,7 @@ OPEN_TURNS: Final = 2
 """Number of newest questions shown open; earlier ones are folded."""
 CONVERSATIONS_SHOWN: Final = 40
 QUESTIONS_SHOWN: Final = 5
+TOPICS_SHOWN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Home:
     conflicts: int
     box: AskBox
     starters: list[str] | None
-    topics: list[topics.TopicNode]
+    topics: list[CommunityReport]
     recent: list[Any]
     questions: list[Question]
     attention: list[Any] = field(default_factory=list)
@@ -54,14 +56,12 @@ class Home:
 def home(*, workspace: Workspace, user: User) -> Home:
     recent = document_queries.documents(workspace=workspace)[:6]
     stopped = document_queries.documents(workspace=workspace, state="attention")[:3]
-    tree = topics.topic_tree(workspace=workspace)
-    written = [node for node in tree if node.report and not node.is_rest]
     return Home(
         counts=document_queries.workspace_counts(workspace=workspace),
         conflicts=conflicts.open_count(workspace),
         box=ask_box(workspace=workspace),
         starters=suggestions.starters(workspace=workspace),
-        topics=sorted(written, key=lambda node: -node.report.rating if node.report else 0)[:4],
+        topics=topics.best_rated(workspace=workspace, most=TOPICS_SHOWN),
         recent=list(recent),
         questions=questions.asked_by(workspace=workspace, user=user, most=QUESTIONS_SHOWN),
         attention=document_queries.document_rows(workspace=workspace, documents=list(stopped)),

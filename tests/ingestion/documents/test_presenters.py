@@ -7,9 +7,7 @@ import pytest
 from ingestion.documents import presenters
 from ingestion.documents.forms import PAGE, ReaderPosition
 from ingestion.documents.queries import DocumentRow, StageStep
-from ingestion.knowledge.topics import TopicNode
-from ingestion.models import Community, Document, DocumentVersion, IngestionJob
-from ingestion.topics import views as topic_presenters
+from ingestion.models import Document, DocumentVersion, IngestionJob
 from workspaces.models import Workspace
 
 WORKSPACE = Workspace(name="Harbour", slug="harbour")
@@ -113,11 +111,3 @@ def test_a_heading_outside_the_stretch_leads_to_its_own_stretch():
 
     assert first.href == "#h-0"
     assert f"?from={len(text) - 3}#h-" in last.href
-
-
-def test_the_trail_leads_from_the_root_to_the_topic():
-    leaf = TopicNode(Community(), None)
-    root = TopicNode(Community(), None, [TopicNode(Community(), None), leaf])
-
-    assert topic_presenters.topic_trail([root], leaf.community.pk) == [root, leaf]
-    assert topic_presenters.topic_trail([root], uuid.uuid4()) == []

@@ -9,7 +9,8 @@ from ingestion.documents import queries as document_queries
 from ingestion.knowledge import queries as knowledge_queries, spans, topics
 from ingestion.knowledge.queries import EntityView
 from ingestion.knowledge.topics import TopicView
-from ingestion.models import Chunk, Document, Entity, Evidence
+from ingestion.models import Chunk, Community, CommunityReport, Document, Entity, Evidence
+from ingestion.models.communities import other_topics_id
 from kb_project.errors import NotFoundError
 from tests import rows
 from workspaces import access
@@ -249,11 +250,33 @@ def test_topics_are_a_tree_with_the_biggest_first(workspace: Workspace, document
     rows.make_report(workspace, "Small", [rows.make_entity(workspace, "light")], [])
 
     with access.in_workspace(workspace.pk):
-        tree = topics.topic_tree(workspace=workspace)
+        Community.objects.create(
+            pk=other_topics_id(workspace.pk), workspace=workspace, level=0, size=9
+        )
+        first = topics.topics_below(workspace=workspace, parent=None)
+        nodes = topics.topic_nodes(workspace=workspace, communities=first)
+        below = topics.topics_below(workspace=workspace, parent=parent)
+        [part] = topics.topic_nodes(workspace=workspace, communities=below)
+        above = topics.topics_above(workspace=workspace, community=part.community)
 
-    assert [node.report.title for node in tree if node.report] == ["The light", "Small"]
-    assert tree[0].community.pk == parent
-    assert [node.community.pk for node in tree[0].children] == [child]
+    assert [node.report and node.report.title for node in nodes] == ["The light", "Small", None]
+    assert [node.parts for node in nodes] == [1, 0, 0]
+    assert (part.community.pk, [one.pk for one in above]) == (child, [parent])
+
+
+def test_the_first_topics_to_choose_are_the_largest(workspace: Workspace, document: Document):
+    parent, child = family(workspace, document)
+    small = rows.make_report(workspace, "Small", [rows.make_entity(workspace, "light")], [])
+
+    with access.in_workspace(workspace.pk):
+        CommunityReport.objects.in_workspace(workspace).filter(pk=small.pk).update(rating=9)
+        [first] = topics.topics_to_choose(workspace, 1)
+        with_chosen = topics.topics_to_choose(workspace, 1, child)
+        [best] = topics.best_rated(workspace=workspace, most=1)
+
+    assert first == (parent, "The light")
+    assert with_chosen == [first, (child, "Oil")]
+    assert best.title == "Small"
 
 
 def test_a_topic_knows_the_topics_around_it(workspace: Workspace, document: Document):

@@ -44,7 +44,29 @@ def test_members_see_the_tree_of_topics(cast: rows.Cast, report: CommunityReport
     [root] = body["results"]
     assert (body["total"], root["title"], root["level"], root["size"]) == (1, "The light", 0, 1)
     [inside] = root["children"]
-    assert (inside["id"], inside["title"], inside["children"]) == (str(child.pk), None, [])
+    assert (root["parts"], inside["id"], inside["title"]) == (1, str(child.pk), None)
+    below = ask(cast, getattr(cast, who), f"?parent={report.community_id}").json()
+    assert (below["total"], below["pages"], below["results"]) == (1, 1, [inside])
+
+
+def test_a_list_of_topics_comes_in_pages_with_the_largest_parts_of_each(
+    cast: rows.Cast, report: CommunityReport
+):
+    with access.in_workspace(cast.workspace.pk):
+        for size in range(12):
+            Community.objects.create(
+                workspace=cast.workspace, level=1, size=size, parent=report.community
+            )
+
+    [root] = ask(cast, cast.bob, "?page_size=1").json()["results"]
+    last = ask(cast, cast.bob, f"?parent={report.community_id}&page_size=5&page=3").json()
+
+    assert (root["parts"], [one["size"] for one in root["children"]]) == (
+        12,
+        list(range(11, 1, -1)),
+    )
+    assert (last["total"], [one["size"] for one in last["results"]]) == (12, [1, 0])
+    assert_problem(ask(cast, cast.bob, f"?parent={GONE}"), 404, "not_found")
 
 
 def test_a_topic_shows_its_findings_with_their_passages(cast: rows.Cast, report: CommunityReport):

@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.knowledge import topics
 from ingestion.models import Community, EntityPosition
 from ingestion.models.communities import other_topics_id
 from ingestion.topics import map as topic_maps
@@ -99,8 +98,7 @@ def cast() -> rows.Cast:
 
 def made(cast: rows.Cast, **wanted: Any) -> topic_maps.TopicMap:
     with access.in_workspace(cast.workspace.pk):
-        tree = topics.topic_tree(workspace=cast.workspace)
-        return topic_maps.topic_map(workspace=cast.workspace, tree=tree, **wanted)
+        return topic_maps.topic_map(workspace=cast.workspace, **wanted)
 
 
 @pytest.mark.django_db
@@ -131,10 +129,8 @@ def test_a_level_shows_sub_topics_in_the_colour_of_their_topic(cast: rows.Cast):
 def test_the_map_costs_the_same_however_many_topics_there_are(
     cast: rows.Cast, django_assert_num_queries
 ):
-    with access.in_workspace(cast.workspace.pk):
-        tree = topics.topic_tree(workspace=cast.workspace)
-        with django_assert_num_queries(4):
-            map_context(workspace=cast.workspace, tree=tree, level=1)
+    with access.in_workspace(cast.workspace.pk), django_assert_num_queries(11):
+        map_context(workspace=cast.workspace, level=1)
 
 
 @pytest.mark.django_db
