@@ -119,7 +119,7 @@ def parsed(paper: Paper) -> DocumentVersion:
     with tempfile.NamedTemporaryFile() as file:
         file.write(paper.content)
         file.flush()
-        fill(version, parse(Path(file.name), name=paper.name, limits=Limits()))
+        fill(version, parse(Path(file.name), name=paper.name, limits=Limits()), "")
     return version
 
 

@@ -27,7 +27,7 @@ from kb_project.errors import PauseError, ReplyError
 from kb_project.llm.ports import ChatModel, ModelOptions
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
-from kb_project.text.regions import from_json
+from kb_project.text.regions import from_json, is_furniture
 from workspaces import access
 
 BATCH = 32
@@ -165,7 +165,13 @@ def _by_rules(versions: Sequence[VersionInProgress]) -> Outcomes:
 def _by_model(
     versions: Sequence[VersionInProgress], chat: ChatModel, options: ModelOptions
 ) -> Outcomes:
-    passages = [passage for one in versions for passage in one.waiting]
+    passages = []
+    for passage in (passage for one in versions for passage in one.waiting):
+        # Licences, menus and contents lists are not what a document is about.
+        if is_furniture(passage.text, passage.regions):
+            yield passage, Findings(Extraction())
+        else:
+            passages.append(passage)
     if passages:
         for index, outcome in extract_all(passages, chat, options):
             yield passages[index], outcome

@@ -34,6 +34,7 @@ from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.ports import Ports
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
+from kb_project.text.regions import from_json, is_furniture
 from kb_project.text.terms import terms
 from workspaces import access
 
@@ -74,16 +75,22 @@ class VersionInProgress:
     """A version with its chunks, whose ``context`` is replaced as the stage goes on.
 
     ``local`` is the context of each chunk from the document itself, ``stored`` the one in its row.
-    ``by_model`` are the indexes of chunks that the model situated in an earlier run.
+    ``by_model`` are the indexes of chunks that the model situated in an earlier run, ``furniture``
+    those of chunks that nobody looks for, so that it is not asked about them.
     """
 
     version: DocumentVersion
     chunks: list[Chunk]
     local: list[str]
     stored: list[str]
+    furniture: frozenset[int]
     by_model: frozenset[int] = frozenset()
     unanswered: int = 0
     written: int = 0
+
+    @property
+    def settled(self) -> frozenset[int]:
+        return self.by_model | self.furniture
 
 
 @dataclass(slots=True)
@@ -142,7 +149,12 @@ def _load(jobs: Sequence[IngestionJob]) -> list[VersionInProgress]:
             is_whole = len(inside) == 1
             chunk.context = version.document.title if is_whole else _context(chunk, version)
         local = [chunk.context for chunk in inside]
-        group.append(VersionInProgress(version, inside, local, stored))
+        furniture = frozenset(
+            place
+            for place, chunk in enumerate(inside)
+            if is_furniture(chunk.text, from_json(chunk.regions))
+        )
+        group.append(VersionInProgress(version, inside, local, stored, furniture))
     return group
 
 
@@ -207,9 +219,7 @@ def ask(chat: ChatModel, group: Sequence[VersionInProgress], progress: Progress)
     The requests of one document follow each other and begin alike, so that its text is in the
     provider's prefix cache. Where the model says nothing usable, the headings suffice.
     """
-    reports = ProgressReports(
-        progress, sum(len(each.chunks) - len(each.by_model) for each in group)
-    )
+    reports = ProgressReports(progress, sum(len(each.chunks) - len(each.settled) for each in group))
     requests = _requests(chat, group)
     while batch := list(islice(requests, ASKED_AT_ONCE)):
         for index_, reply in chat.ask_many([request for _, _, request in batch]):
@@ -227,7 +237,7 @@ def _requests(
 ) -> Iterator[tuple[VersionInProgress, int, ChatRequest[Any]]]:
     template, limit = load(PROMPT), chat.input_limit(Role.SITUATE)
     for each in group:
-        if len(each.by_model) == len(each.chunks):
+        if len(each.settled) == len(each.chunks):
             continue
         spans = [(chunk.start, chunk.end) for chunk in each.chunks]
         shown = situating_excerpts.excerpts(
@@ -238,7 +248,7 @@ def _requests(
             limit=limit,
         )
         for place, (chunk, excerpt) in enumerate(zip(each.chunks, shown, strict=True)):
-            if place in each.by_model:
+            if place in each.settled:
                 continue
             document = fenced(excerpt.common + excerpt.near, "document")
             prompt = template.fill(

@@ -36,6 +36,7 @@ FURNITURE: Final = frozenset(
     {RegionKind.NAVIGATION, RegionKind.CONTENTS, RegionKind.RUNNING, RegionKind.LEGAL}
 )
 """Parts no reader is looking for."""
+_SUBJECT: Final = frozenset(RegionKind) - FURNITURE
 
 _BLANK: Final = regex.compile(r"[^\n]")
 # A sentence interrupted by a page end: the text between its halves is already blank.
@@ -78,6 +79,15 @@ def prose(text: str, regions: Iterable[Region], keep: Collection[RegionKind] = (
         return text
     blanked = "".join((*parts, text[done:]))
     return _joined(text, blanked) if interrupted else blanked
+
+
+def is_furniture(text: str, regions: Iterable[Region]) -> bool:
+    """Return whether a text is furniture alone, and has something.
+
+    >>> is_furniture("Page 4", [Region(RegionKind.RUNNING, 0, 6)]), is_furniture("Page 4", [])
+    (True, False)
+    """
+    return not prose(text, regions, _SUBJECT).strip() and not text.isspace()
 
 
 def _joined(text: str, blanked: str) -> str:

@@ -62,6 +62,14 @@ def read(job: IngestionJob) -> list[ChunkExtraction]:
         return list(kept.order_by("chunk__ordinal"))
 
 
+def as_licence(job: IngestionJob, ordinal: int) -> None:
+    """Mark one of the document's passages as text of a licence."""
+    with access.in_workspace(job.workspace_id):
+        chunks = Chunk.objects.in_workspace(job.workspace_id).filter(version=job.version_id)
+        one = chunks.get(ordinal=ordinal)
+        chunks.filter(pk=one.pk).update(regions=[["legal", 0, len(one.text)]])
+
+
 def people(request: ChatRequest[Any]) -> dict[str, Any]:
     """Names whoever of the two is in the passage."""
     return named(*(name for name in ("Ada Lind", "Bo Strand") if name in passage_of(request)))
@@ -72,6 +80,17 @@ def unreadable(request: ChatRequest[Any]) -> Any:
     if "oil" in passage_of(request):
         return ReplyError("The answer was cut off.", code="reply_truncated")
     return people(request)
+
+
+def test_a_passage_of_a_licence_is_read_without_asking_the_model(workspace: Workspace):
+    job = chunked(workspace)
+    as_licence(job, 1)
+
+    [outcome] = run(job, chat=(chat := ScriptedChat(people)))
+
+    assert "oil" not in "".join(passage_of(request) for request in chat.asked)
+    assert [len(Extraction.from_json(row.payload).mentions) for row in read(job)] == [1, 0, 0]
+    assert (outcome.written, outcome.warnings) == (1, ())
 
 
 def test_what_the_model_said_is_kept_with_the_documents_own_offsets(workspace: Workspace):

@@ -70,6 +70,21 @@ def test_what_the_model_says_stands_behind_title_and_headings(job: IngestionJob)
     assert {row.context for row in chunks_of(job)} == {f"log.txt\n{SAID}"}
 
 
+def test_the_model_is_not_asked_about_a_passage_of_a_licence(job: IngestionJob):
+    last = chunks_of(job)[-1]
+    with access.in_workspace(job.workspace_id):
+        Chunk.objects.in_workspace(job.workspace_id).filter(pk=last.pk).update(
+            regions=[["legal", 0, len(last.text)]]
+        )
+
+    [outcome] = run(job, chat := saying(SAID))
+
+    contexts = [row.context for row in chunks_of(job)]
+    assert len(chat.requests) == len(contexts) - 1
+    assert contexts == [*[f"log.txt\n{SAID}"] * (len(contexts) - 1), "log.txt"]
+    assert outcome.warnings == ()
+
+
 def test_it_is_found_by_the_words_of_the_model(job: IngestionJob):
     run(job, saying(SAID))
 
