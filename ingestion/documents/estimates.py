@@ -74,11 +74,15 @@ SELECT c.document_id, sum(c.tokens), count(*),
 
 @dataclass(frozen=True, slots=True)
 class FileSize:
-    """A file that has not been uploaded yet; ``tokens`` of its text, if that could be read."""
+    """A file that has not been uploaded yet; ``tokens`` of its text, if that could be read.
+
+    ``extent`` is known if the file was compared with the document that it replaces.
+    """
 
     name: str
     size: int
     tokens: int | None = None
+    extent: Extent | None = None
 
 
 def estimate_for_files(*, workspace: Workspace, files: Sequence[FileSize]) -> Estimate:
@@ -88,7 +92,8 @@ def estimate_for_files(*, workspace: Workspace, files: Sequence[FileSize]) -> Es
         conditions, left = _conditions(workspace, ports), _left(workspace)
     rules = conditions or _without_model()
     extents = [
-        cost_model.extent_of_file(file.name, file.size, rules, file.tokens) for file in files
+        file.extent or cost_model.extent_of_file(file.name, file.size, rules, file.tokens)
+        for file in files
     ]
     return cost_model.estimate(extents, conditions, left=left)
 

@@ -8,13 +8,15 @@ read replaces nothing. Versions of a document are read one after another, in ord
 from __future__ import annotations
 
 import logging
-from typing import IO, Final
+from pathlib import Path
+from typing import IO, Any, Final
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from ingestion.documents import services
+from ingestion.documents.cost_model import Extent, Range
 from ingestion.documents.queries import UNDER_WAY, document_get, version_get
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
@@ -31,9 +33,14 @@ from ingestion.models import (
     StageRun,
     SubjectKind,
 )
+from ingestion.parsers.sandbox import default_sandbox
 from ingestion.pipeline import runner, transitions
-from kb_project.errors import ConflictError, UploadError
-from workspaces import quotas
+from ingestion.stages import parse
+from ingestion.stages.chunk.cutting import cut_up
+from ingestion.stages.chunk.publish import earlier_of, match, seen_anew
+from kb_project.errors import ConflictError, ParseError, UploadError
+from workspaces import access, quotas
+from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -86,14 +93,52 @@ def _replace(change: ChangeContext, version: DocumentVersion) -> None:
     _label_present(document)
     version.document = document
     version.number = 1 + newest.number
-    # Chunk like the version before; its spans apply only to its own text.
-    chunking = {name: value for name, value in newest.chunking.items() if name != "spans"}
-    version.chunking = {} if chunking.get("strategy") == "given" else chunking
+    version.chunking = _chunking_after(newest)
     quotas.check_storage(document.workspace_id, size=version.size)
     version.save(force_insert=True)
     job = _plan(change, version)
     _record(change, job, before=before, is_restored=False)
     runner.wake(document.workspace_id, job.pk, runner.MAIN)
+
+
+def _chunking_after(version: DocumentVersion) -> dict[str, Any]:
+    """Chunk like the version before; its spans apply only to its own text."""
+    chunking = {name: value for name, value in version.chunking.items() if name != "spans"}
+    return {} if chunking.get("strategy") == "given" else chunking
+
+
+def replacement_extent(
+    *, workspace: Workspace, document: Document, path: Path, name: str
+) -> Extent | None:
+    """Read a file without storing it, and return how much of it would be read as the document's
+    next version: passages that the live text has are known. None if it cannot be read.
+
+    Call outside transactions.
+    """
+    try:
+        parsed = default_sandbox().parse(path, name=name, limits=parse.limits())
+    except ParseError:
+        return None
+    with access.in_workspace(workspace.pk):
+        rows = DocumentVersion.objects.in_workspace(workspace).filter(document=document)
+        newest = rows.select_related("document").defer("text").latest("number")
+        live = rows.select_related("document").filter(DocumentVersion.IS_LIVE_VERSION).first()
+        passages = Chunk.objects.in_workspace(workspace).filter(document=document)
+        published = list(passages.order_by("ordinal"))
+    version = DocumentVersion(
+        workspace=workspace,
+        document=newest.document,
+        number=1 + newest.number,
+        name=name,
+        chunking=_chunking_after(newest),
+    )
+    parse.fill(version, parsed, workspace.document_language)
+    new = cut_up(version, earlier_of(version))
+    matching = match(published, new)
+    again, _ = seen_anew(matching, live, version, uses_model=True)
+    kept = len(matching.kept) - len(set(again))
+    tokens = sum(chunk.tokens for chunk in new)
+    return Extent(Range(tokens, tokens), Range(len(new), len(new)), kept, kept)
 
 
 def document_revert(*, change: ChangeContext, document: Document, number: int) -> HistoryEvent:

@@ -100,12 +100,12 @@ class Command(DataCommand):
         files = list(files_below(options["paths"]))
         if options["estimate"]:
             workspace = people_queries.workspace_at(slug=options["workspace"])
-            return self._say(costs(workspace, files), options)
+            return self._say(costs(workspace, files, is_replacing=options["replace"]), options)
         workspace = self._workspace(options["workspace"])
         add_file = replace_or_add if options["replace"] else add
         filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
         if workspace_uses_model(workspace):
-            self.stderr.write(" ".join(costs(workspace, files)))
+            self.stderr.write(" ".join(costs(workspace, files, is_replacing=options["replace"])))
         return self._ingest(
             workspace, partial(take_in, workspace, files, filing, add_file), options
         )
@@ -187,20 +187,36 @@ def workspace_uses_model(workspace: Workspace) -> bool:
         return language_model_queries.model_state(workspace=workspace).tier != "local"
 
 
-def costs(workspace: Workspace, files: Sequence[Path]) -> list[str]:
-    """Estimate the cost of taking in these files, in sentences; missing files count as nothing."""
+def costs(workspace: Workspace, files: Sequence[Path], *, is_replacing: bool) -> list[str]:
+    """Estimate the cost of taking in these files, in sentences; missing files count as nothing.
+
+    Of those that replace a document, only what changes is counted.
+    """
     found = [path for path in files if path.exists()]
     new = unknown(workspace, found)
     here = len(found) - len(new)
     if here and not new:
         return ["Costs nothing: these files are already in the workspace."]
-    sizes = [FileSize(path.name, path.stat().st_size, tokens_in(path)) for path in new]
+    sizes = [size_of(workspace, path, is_replacing=is_replacing) for path in new]
     sentences = estimates.sentences(estimates.estimate_for_files(workspace=workspace, files=sizes))
     if here:
         sentences.append(
             f"{here:,} of {len(found):,} files cost nothing: they are already in the workspace."
         )
     return sentences
+
+
+def size_of(workspace: Workspace, path: Path, *, is_replacing: bool) -> FileSize:
+    extent = None
+    if is_replacing:
+        with access.in_workspace(workspace.pk):
+            name = services.label_of(path.name)
+            document = queries.document_of_file(workspace=workspace, name=name)
+        if document is not None:
+            extent = versions.replacement_extent(
+                workspace=workspace, document=document, path=path, name=path.name
+            )
+    return FileSize(path.name, path.stat().st_size, tokens_in(path), extent)
 
 
 def tokens_in(path: Path) -> int | None:

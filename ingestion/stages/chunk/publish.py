@@ -104,7 +104,20 @@ def publish_cuts(workspace_id: uuid.UUID, cuts: Sequence[Cut], *, uses_model: bo
 def _replacement(
     cut: Cut, published: Sequence[Chunk], before: DocumentVersion | None, *, uses_model: bool
 ) -> Replacement:
-    version, matching = cut.version, match(published, cut.chunks)
+    matching = match(published, cut.chunks)
+    read, embed = seen_anew(matching, before, cut.version, uses_model=uses_model)
+    return Replacement(cut, matching, before, read, embed)
+
+
+def seen_anew(
+    matching: Matching,
+    before: DocumentVersion | None,
+    version: DocumentVersion,
+    *,
+    uses_model: bool,
+) -> tuple[tuple[uuid.UUID, ...], tuple[uuid.UUID, ...]]:
+    """Return the ids of the kept passages to be read again, and of those to be embedded again:
+    their text is the same, but not what they are shown with."""
     # Models are shown title and language with every passage.
     if (
         before
@@ -115,13 +128,13 @@ def _replacement(
         )
     ):
         kept = tuple(old.pk for old, _ in matching.kept)
-        return Replacement(cut, matching, before, kept, kept)
+        return kept, kept
     prose = tuple(old.pk for old, new in matching.kept if old.regions != new.regions)
     # Models are shown the headings with the passage, and sentences are embedded under theirs.
     moved = tuple(
         old.pk for old, new in matching.kept if list(old.heading_path) != list(new.heading_path)
     )
-    return Replacement(cut, matching, before, prose + (moved if uses_model else ()), prose + moved)
+    return prose + (moved if uses_model else ()), prose + moved
 
 
 def title_after(before: DocumentVersion, version: DocumentVersion) -> str:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ingestion.documents import versions
 from ingestion.models import ChunkExtraction
 from kb_project.llm.ports import ChatRequest, Role
 from tests.ingestion.scripted import NOTHING, ScriptedChat
@@ -69,6 +71,41 @@ def test_a_model_is_asked_only_about_what_is_new(cast: Cast):
     now = passages(document)
     assert now[KEPT].context.endswith(SAID)
     assert now[NEW].context.endswith(SAID)
+
+
+def expected(cast: Cast, document, file: Path):
+    return versions.replacement_extent(
+        workspace=cast.workspace, document=document, path=file, name=file.name
+    )
+
+
+def test_only_new_passages_count_in_what_a_replacement_is_expected_to_cost(
+    cast: Cast, tmp_path: Path
+):
+    document, _ = by_model(cast)
+    file = tmp_path / "log.md"
+    file.write_text(SECOND_TEXT)
+
+    extent = expected(cast, document, file)
+    chat = ScriptedChat(script)
+    replaced(document, SECOND_TEXT)
+    read(cast.workspace, ports_with(chat=chat), refreshes=False)
+
+    assert extent is not None
+    unread = extent.passages.high - extent.known_extractions
+    assert extent.passages.low == extent.passages.high == len(passages(document))
+    asked = {text for role, text in asked_about(chat, document) if role == Role.EXTRACT.value}
+    assert unread == len(asked) > 1
+
+
+def test_a_file_that_cannot_be_read_is_expected_to_cost_what_its_size_says(
+    cast: Cast, tmp_path: Path
+):
+    document, _ = by_model(cast)
+    file = tmp_path / "broken.pdf"
+    file.write_bytes(b"%PDF-1.4 broken")
+
+    assert expected(cast, document, file) is None
 
 
 def test_another_heading_is_another_question(cast: Cast):

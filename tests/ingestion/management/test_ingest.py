@@ -262,6 +262,16 @@ def test_an_estimate_of_what_is_here_already_is_that_it_costs_nothing(
     assert "already in the workspace" in call(folder, "--workspace", "papers", "--estimate")
 
 
+@keeps_connections
+def test_an_estimate_of_a_replacement_counts_what_is_new(provider: Provider, folder: Path):
+    call(folder, "--workspace", "papers", "--wait")
+    (folder / "log.txt").write_text(f"{LOG}\n\nIt is calm.")
+
+    said = call(folder, "--workspace", "papers", "--estimate", "--replace")
+
+    assert "2 answers are already known and cost nothing." in said
+
+
 def test_an_estimate_for_a_workspace_that_is_not_there_makes_none(folder: Path):
     with pytest.raises(CommandError, match="no workspace"):
         call(folder, "--workspace", "papers", "--estimate")
