@@ -67,8 +67,8 @@ def files_of(given: QueryDict) -> list[FileSize]:
 
     Raises InputError for anything else.
 
-    >>> files_of(QueryDict('files=[["a.txt",12]]'))
-    [FileSize(name='a.txt', size=12, tokens=None)]
+    >>> [(one.name, one.size) for one in files_of(QueryDict('files=[["a.txt",12]]'))]
+    [('a.txt', 12)]
     """
     try:
         chosen = _CHOSEN.validate_json(given.get("files", ""))
