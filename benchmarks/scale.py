@@ -7,7 +7,8 @@ The data folder keeps the workspaces between runs: the data set, read once, and 
 size, made by ``scale_rows``. Remove ``scale-N`` and the next run makes it again. ``search`` prints,
 for each mode, the time of a search beside making vectors of texts, over the data set's questions,
 each asked twice and timed the second time; the share of the ten nearest passages that ``dense``
-finds; and the memory of the process. Figures also go to ``benchmarks/results/``.
+finds; and the memory of the process. ``scale_requests`` has ``pages`` and ``life``. Figures also go
+to ``benchmarks/results/``.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
+from benchmarks.scale_requests import life, pages
 from benchmarks.scale_rows import workspace_of
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
@@ -151,7 +153,9 @@ def memory() -> int:
 
 
 SECTIONS: Final[Mapping[str, Callable[[Workspace, Path, argparse.Namespace], dict[str, Any]]]] = {
-    "search": search
+    "search": search,
+    "pages": pages,
+    "life": life,
 }
 
 

@@ -19,11 +19,12 @@ WITH touched AS MATERIALIZED (
     SELECT DISTINCT finding_id AS id FROM ingestion_findingevidence
      WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
 ), gone AS (
-    DELETE FROM ingestion_finding AS f USING touched
-     WHERE f.workspace_id = %(workspace)s AND f.id = touched.id
+    -- OFFSET 0: asked about each, never joined with the evidence of the whole workspace.
+    DELETE FROM ingestion_finding AS f
+     WHERE f.workspace_id = %(workspace)s AND f.id = ANY (ARRAY(SELECT id FROM touched))
        AND NOT EXISTS (SELECT FROM ingestion_findingevidence AS e
                         WHERE e.workspace_id = %(workspace)s AND e.finding_id = f.id
-                          AND e.chunk_id <> ALL(%(chunks)s::uuid[]))
+                          AND e.chunk_id <> ALL(%(chunks)s::uuid[]) OFFSET 0)
     RETURNING f.report_id
 )
 SELECT DISTINCT report_id FROM gone

@@ -56,6 +56,16 @@ class Entity(TenantModel):
             models.Index(
                 fields=["workspace"], condition=models.Q(is_changed=True), name="entity_changed"
             ),
+            models.Index(
+                fields=["workspace"], condition=models.Q(is_made=True), name="entity_made"
+            ),
+            models.Index(
+                fields=["workspace"],
+                condition=~models.Q(proposed={})
+                | models.Q(is_protected=True)
+                | models.Q(is_confirmed=True),
+                name="entity_edited",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -148,6 +158,12 @@ class Relationship(TenantModel):
                 fields=["workspace"],
                 condition=models.Q(is_changed=True),
                 name="relationship_changed",
+            ),
+            models.Index(
+                fields=["workspace"], condition=models.Q(is_made=True), name="relationship_made"
+            ),
+            models.Index(
+                fields=["workspace"], condition=~models.Q(proposed={}), name="relationship_edited"
             ),
         ]
 

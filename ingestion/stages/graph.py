@@ -1,6 +1,7 @@
 """Graph: count each entity's neighbours and bring the projection up to date.
 
-In: the entities and relationships marked as changed, and the tombstones of deleted ones.  Out:
+In: the entities and relationships marked as changed, among them the ends of deleted relationships,
+and the tombstones of what was deleted.  Out:
 degrees and ranks, the graph's projection, and a mark on every community affected.
 Safe to repeat: rows and projection change in one transaction, which also clears the marks. Whatever
 is marked meanwhile keeps its mark for the next run.
@@ -19,27 +20,30 @@ from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count
 from workspaces import access
 
-# Updates entities whose degree or rank differs from their row's.
+# Updates the degree and rank of changed entities and of the ends of changed relationships; the ends
+# of deleted ones are marked as changed. Each is found by its key, so that an edit costs the same in
+# a large workspace.
 # Rank grows with the logarithm of an entity's passages and of its neighbours.
 # Rows are locked in id order, as every bulk writer of entities does.
 UPDATE_DEGREES: Final[LiteralString] = """
-WITH link (entity_id, other_id) AS (
-    SELECT source_id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+WITH touched AS MATERIALIZED (
+    SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
     UNION
-    SELECT target_id, source_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
-), neighbours AS (
-    SELECT entity_id, count(*) AS degree FROM link GROUP BY entity_id
-), figures AS (
-    SELECT entity.id, coalesce(neighbours.degree, 0) AS degree,
-           ln(1 + entity.chunk_count) + ln(1 + coalesce(neighbours.degree, 0)) AS rank
-    FROM ingestion_entity AS entity
-    LEFT JOIN neighbours ON neighbours.entity_id = entity.id
-    WHERE entity.workspace_id = %(workspace)s
+    SELECT unnest(ARRAY[source_id, target_id]) FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND is_changed
 ), stale AS (
-    SELECT entity.id, figures.degree, figures.rank
-    FROM ingestion_entity AS entity JOIN figures USING (id)
-    WHERE entity.workspace_id = %(workspace)s
-      AND (entity.degree, entity.rank) IS DISTINCT FROM (figures.degree, figures.rank)
+    SELECT entity.id, near.degree, ln(1 + entity.chunk_count) + ln(1 + near.degree) AS rank
+    FROM ingestion_entity AS entity CROSS JOIN LATERAL (
+        SELECT count(*) AS degree FROM (
+            SELECT target_id FROM ingestion_relationship
+            WHERE workspace_id = %(workspace)s AND source_id = entity.id
+            UNION
+            SELECT source_id FROM ingestion_relationship
+            WHERE workspace_id = %(workspace)s AND target_id = entity.id) AS neighbour
+    ) AS near
+    WHERE entity.workspace_id = %(workspace)s AND entity.id = ANY (ARRAY(SELECT id FROM touched))
+      AND (entity.degree, entity.rank) IS DISTINCT FROM
+          (near.degree, ln(1 + entity.chunk_count) + ln(1 + near.degree))
     ORDER BY entity.id
     FOR NO KEY UPDATE OF entity
 )
@@ -47,6 +51,7 @@ UPDATE ingestion_entity AS entity
 SET degree = stale.degree, rank = stale.rank, is_changed = true
 FROM stale
 WHERE entity.workspace_id = %(workspace)s AND entity.id = stale.id
+  AND entity.id = ANY (ARRAY(SELECT id FROM stale))
 """
 
 # An array rather than a join: however many are marked, each is found by its key.
@@ -120,8 +125,9 @@ WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
 MARK_COMMUNITIES: Final[LiteralString] = """
 UPDATE ingestion_community SET is_changed = true
 WHERE workspace_id = %(workspace)s AND NOT is_changed
-  AND id IN (SELECT community_id FROM ingestion_communitymember
-             WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(entities)s::uuid[]))
+  AND id = ANY (ARRAY(
+      SELECT community_id FROM ingestion_communitymember
+      WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(entities)s::uuid[])))
 """
 
 

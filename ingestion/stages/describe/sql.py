@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
+# What changed is named by an array of ids, so that each row is found by its key however large the
+# workspace is. OFFSET 0 keeps a question about each row from becoming a join with a whole table.
+
 # Counts the mentions of the changed entities. Each mention votes for a type: context cues count
 # most, capitals alone or a repetition in the same text least. Ties go to the type that sorts first,
 # so that the order of arrival does not matter.
@@ -14,17 +17,22 @@ from typing import Final, LiteralString
 # so, nor anything else on a guess or two: it becomes a term. A name is taken only from spellings of
 # the key itself: a short form never replaces the full name.
 COUNT_ENTITIES: Final[LiteralString] = """
-WITH weighed AS (
+WITH changed AS MATERIALIZED (
+    SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
+), mention AS MATERIALIZED (
+    SELECT entity_id, chunk_id, surface, label, own_key, type, source FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM changed))
+), alias AS MATERIALIZED (
+    SELECT entity_id, key, name FROM ingestion_alias
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM changed))
+), weighed AS (
     SELECT m.entity_id, m.type, bool_and(m.source = ANY(%(guesses)s::text[])) AS is_guessed,
            coalesce(sum(CASE m.type WHEN 'place' THEN 1.5 WHEN 'name' THEN 0.75 ELSE 3 END)
                     FILTER (WHERE m.source = %(sure)s), 0) AS known,
            coalesce(sum(CASE m.source WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25 ELSE 1 END
                         * CASE m.type WHEN 'name' THEN 0.25 WHEN 'organization' THEN 0.5 ELSE 1 END)
                     FILTER (WHERE m.source <> %(sure)s), 0) AS guessed
-      FROM ingestion_entity AS e
-      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
-     WHERE e.workspace_id = %(workspace)s AND e.is_changed
-     GROUP BY m.entity_id, m.type
+      FROM mention AS m GROUP BY m.entity_id, m.type
 ), voted AS (
     SELECT entity_id, type, is_guessed,
            known + CASE type WHEN 'place' THEN least(guessed, 5) ELSE guessed END AS votes
@@ -41,9 +49,8 @@ WITH weighed AS (
            mode() WITHIN GROUP (ORDER BY m.label)
                FILTER (WHERE m.own_key = e.key) AS label
       FROM ingestion_entity AS e
-      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
-      LEFT JOIN ingestion_alias AS a ON a.workspace_id = %(workspace)s
-            AND a.entity_id = e.id AND a.name = m.surface
+      JOIN mention AS m ON m.entity_id = e.id
+      LEFT JOIN alias AS a ON a.entity_id = e.id AND a.name = m.surface
      WHERE e.workspace_id = %(workspace)s AND e.is_changed
      GROUP BY m.entity_id
 ), locked AS (
@@ -61,7 +68,7 @@ WITH weighed AS (
       FROM ingestion_entity AS e
       JOIN typed AS t ON t.entity_id = e.id
       JOIN counted AS c ON c.entity_id = e.id
-     WHERE e.workspace_id = %(workspace)s
+     WHERE e.workspace_id = %(workspace)s AND e.is_changed
 )
 UPDATE ingestion_entity AS e
    SET mention_count = c.mentions, chunk_count = c.chunks, type = k.type,
@@ -69,26 +76,24 @@ UPDATE ingestion_entity AS e
        proposed = e.proposed - 'name' - 'type'
   FROM counted AS c JOIN locked AS l ON l.id = c.entity_id JOIN known AS k ON k.id = c.entity_id
  WHERE e.workspace_id = %(workspace)s AND e.id = c.entity_id
+   AND e.id = ANY (ARRAY(SELECT id FROM locked))
 """
 
 # Strengths are summed as numbers. Keywords are the model's, plus the words between the two names.
 COUNT_RELATIONSHIPS: Final[LiteralString] = """
-WITH counted AS (
+WITH evidence AS MATERIALIZED (
+    SELECT relationship_id, strength, predicate, keywords FROM ingestion_evidence
+     WHERE workspace_id = %(workspace)s AND relationship_id = ANY (ARRAY(
+           SELECT id FROM ingestion_relationship WHERE workspace_id = %(workspace)s AND is_changed))
+), counted AS (
     SELECT v.relationship_id, sum(v.strength ORDER BY v.strength) AS weight, count(*) AS number,
            coalesce(array_agg(DISTINCT left(v.predicate, 80) ORDER BY left(v.predicate, 80))
                     FILTER (WHERE v.predicate <> ''), '{}') AS predicates
-      FROM ingestion_relationship AS r
-      JOIN ingestion_evidence AS v
-        ON v.workspace_id = %(workspace)s AND v.relationship_id = r.id
-     WHERE r.workspace_id = %(workspace)s AND r.is_changed
-     GROUP BY v.relationship_id
+      FROM evidence AS v GROUP BY v.relationship_id
 ), worded AS (
     SELECT v.relationship_id, array_agg(DISTINCT k.word ORDER BY k.word) AS words
-      FROM ingestion_relationship AS r
-      JOIN ingestion_evidence AS v
-        ON v.workspace_id = %(workspace)s AND v.relationship_id = r.id
-     CROSS JOIN LATERAL unnest(v.keywords) AS k (word)
-     WHERE r.workspace_id = %(workspace)s AND r.is_changed AND v.keywords <> '{}'
+      FROM evidence AS v CROSS JOIN LATERAL unnest(v.keywords) AS k (word)
+     WHERE v.keywords <> '{}'
      GROUP BY v.relationship_id
 ), locked AS (
     SELECT id FROM ingestion_relationship WHERE workspace_id = %(workspace)s AND is_changed
@@ -100,16 +105,28 @@ UPDATE ingestion_relationship AS r
   FROM counted AS c JOIN locked AS l ON l.id = c.relationship_id
   LEFT JOIN worded AS w ON w.relationship_id = c.relationship_id
  WHERE r.workspace_id = %(workspace)s AND r.id = c.relationship_id
+   AND r.id = ANY (ARRAY(SELECT id FROM locked))
 """
 
-# Facts that lost their last evidence go, and leave a tombstone for the projection.
+# Facts that lost their last evidence go, and leave a tombstone for the projection. Their ends have
+# fewer neighbours now.
 BURY_RELATIONSHIPS: Final[LiteralString] = """
-WITH gone AS (
-    DELETE FROM ingestion_relationship AS r
+WITH gone AS MATERIALIZED (
+    SELECT r.id, r.source_id, r.target_id FROM ingestion_relationship AS r
      WHERE r.workspace_id = %(workspace)s AND r.is_changed AND NOT r.is_made AND NOT EXISTS (
            SELECT FROM ingestion_evidence AS v
-            WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id)
-    RETURNING r.id)
+            WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id OFFSET 0)
+), deleted AS (
+    DELETE FROM ingestion_relationship
+     WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT id FROM gone))
+), marked AS (
+    UPDATE ingestion_entity SET is_changed = true
+     WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+           SELECT id FROM ingestion_entity
+            WHERE workspace_id = %(workspace)s AND NOT is_changed AND id = ANY (ARRAY(
+                  SELECT source_id FROM gone UNION SELECT target_id FROM gone))
+            ORDER BY id FOR NO KEY UPDATE))
+)
 INSERT INTO ingestion_graphtombstone (workspace_id, id) SELECT %(workspace)s, id FROM gone
 ON CONFLICT DO NOTHING
 """
@@ -118,7 +135,7 @@ WITH gone AS (
     DELETE FROM ingestion_entity AS e
      WHERE e.workspace_id = %(workspace)s AND e.is_changed AND NOT e.is_made AND NOT EXISTS (
            SELECT FROM ingestion_mention AS m
-            WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id)
+            WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id OFFSET 0)
     RETURNING e.id)
 INSERT INTO ingestion_graphtombstone (workspace_id, id) SELECT %(workspace)s, id FROM gone
 ON CONFLICT DO NOTHING
@@ -245,7 +262,7 @@ UPDATE ingestion_entity AS e
            ELSE e.proposed END
  WHERE e.workspace_id = %(workspace)s AND e.is_changed AND e.is_made AND NOT EXISTS (
        SELECT FROM ingestion_mention AS m
-        WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id)
+        WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id OFFSET 0)
 """
 UNCOUNT_RELATIONSHIPS: Final[LiteralString] = """
 UPDATE ingestion_relationship AS r
@@ -260,7 +277,7 @@ UPDATE ingestion_relationship AS r
                    ELSE '{}' END
  WHERE r.workspace_id = %(workspace)s AND r.is_changed AND r.is_made AND NOT EXISTS (
        SELECT FROM ingestion_evidence AS v
-        WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id)
+        WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id OFFSET 0)
 """
 
 # The documents' value of a field is in ``proposed`` if a person overrides it, else in the field
@@ -281,8 +298,11 @@ WITH edited AS (
            coalesce(e.proposed->'description_sources', e.description_sources) AS sources,
            coalesce(e.proposed->>'written_by', e.written_by) AS written_by
       FROM ingestion_entity AS e LEFT JOIN edited ON edited.id = e.id
-     WHERE e.workspace_id = %(workspace)s
-       AND (edited.id IS NOT NULL OR e.proposed <> '{}' OR e.is_protected OR e.is_confirmed)
+     WHERE e.workspace_id = %(workspace)s AND e.id = ANY (ARRAY(
+           SELECT id FROM edited
+           UNION SELECT id FROM ingestion_entity
+                  WHERE workspace_id = %(workspace)s
+                    AND (proposed <> '{}' OR is_protected OR is_confirmed)))
 ), due AS (
     SELECT id, is_protected, is_confirmed, coalesce(new_name, name) AS name,
            coalesce(new_type, type) AS type, coalesce(new_description, description) AS description,
@@ -301,6 +321,7 @@ UPDATE ingestion_entity AS e
        is_protected = due.is_protected, is_confirmed = due.is_confirmed, is_changed = true
   FROM due
  WHERE e.workspace_id = %(workspace)s AND e.id = due.id
+   AND e.id = ANY (ARRAY(SELECT id FROM due))
    AND (e.name, e.type, e.description, e.description_sources, e.written_by, e.proposed,
         e.is_protected, e.is_confirmed)
        IS DISTINCT FROM (due.name, due.type, due.description, due.sources, due.written_by,
@@ -320,7 +341,10 @@ WITH edited AS (
                 ELSE r.keywords::text[] END AS keywords,
            coalesce(r.proposed->>'written_by', r.written_by) AS written_by
       FROM ingestion_relationship AS r LEFT JOIN edited ON edited.id = r.id
-     WHERE r.workspace_id = %(workspace)s AND (edited.id IS NOT NULL OR r.proposed <> '{}')
+     WHERE r.workspace_id = %(workspace)s AND r.id = ANY (ARRAY(
+           SELECT id FROM edited
+           UNION SELECT id FROM ingestion_relationship
+                  WHERE workspace_id = %(workspace)s AND proposed <> '{}'))
 ), due AS (
     SELECT id, coalesce(new_description, description) AS description,
            coalesce(new_keywords, keywords) AS keywords,
@@ -336,29 +360,30 @@ UPDATE ingestion_relationship AS r
        proposed = due.proposed, is_changed = true
   FROM due
  WHERE r.workspace_id = %(workspace)s AND r.id = due.id
+   AND r.id = ANY (ARRAY(SELECT id FROM due))
    AND (r.description, r.keywords::text[], r.written_by, r.proposed)
        IS DISTINCT FROM (due.description, due.keywords, due.written_by, due.proposed)
 """
 
 # Names that no mention of a changed entity has any more, and that no person added.
 PRUNE_ALIASES: Final[LiteralString] = """
-WITH used AS MATERIALIZED (
-    SELECT m.entity_id, m.surface, m.label
-      FROM ingestion_entity AS e
-      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
-     WHERE e.workspace_id = %(workspace)s AND e.is_changed
+WITH changed AS MATERIALIZED (
+    SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
+), used AS MATERIALIZED (
+    SELECT entity_id, surface, label FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM changed))
 ), kept AS (
     SELECT entity_id, surface AS name FROM used
     UNION SELECT entity_id, label FROM used
     UNION SELECT * FROM unnest(%(entities)s::uuid[], %(names)s::text[]) AS t (entity_id, name)
 ), gone AS (
-    SELECT a.id FROM ingestion_entity AS e
-      JOIN ingestion_alias AS a ON a.workspace_id = %(workspace)s AND a.entity_id = e.id
+    SELECT a.id FROM ingestion_alias AS a
       LEFT JOIN kept AS k ON k.entity_id = a.entity_id AND k.name = a.name
-     WHERE e.workspace_id = %(workspace)s AND e.is_changed AND k.name IS NULL
+     WHERE a.workspace_id = %(workspace)s AND a.entity_id = ANY (ARRAY(SELECT id FROM changed))
+       AND k.name IS NULL
 )
-DELETE FROM ingestion_alias AS a USING gone
- WHERE a.workspace_id = %(workspace)s AND a.id = gone.id
+DELETE FROM ingestion_alias
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT id FROM gone))
 """
 ADD_ALIASES: Final[LiteralString] = """
 INSERT INTO ingestion_alias (workspace_id, id, entity_id, key, name)

@@ -135,6 +135,7 @@ def test_what_is_gone_leaves_the_projection(workspace: Workspace, store: MemoryG
         Entity.objects.in_workspace(workspace).filter(pk=c.pk).delete()
         for gone in (bc.pk, c.pk):
             GraphTombstone.objects.create(id=gone, workspace=workspace)
+        Entity.objects.in_workspace(workspace).filter(pk=b.pk).update(is_changed=True)
 
     run(workspace, store)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingestion.models import Entity, IngestionJob, JobKind, Mention, Relationship
+from ingestion.models import Entity, Evidence, IngestionJob, JobKind, Mention, Relationship
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import describe
 from kb_project.llm.fake import FakeChat
@@ -106,6 +106,22 @@ def test_without_a_model_the_documents_own_words_take_over_again(workspace: Work
 
     entity = ada(workspace)
     assert (entity.written_by, entity.conflicts) == ("extractive", [])
+
+
+def test_the_ends_of_a_fact_without_evidence_are_looked_at_again(workspace: Workspace):
+    papers(workspace, 1)
+    described(workspace, None)
+    with access.in_workspace(workspace.pk):
+        Entity.objects.in_workspace(workspace).update(is_changed=False)
+        [link] = Relationship.objects.in_workspace(workspace)
+        Evidence.objects.in_workspace(workspace).delete()
+
+    described(workspace, None)
+
+    with access.in_workspace(workspace.pk):
+        assert not Relationship.objects.in_workspace(workspace).exists()
+        marked = Entity.objects.in_workspace(workspace).filter(is_changed=True)
+        assert {one.pk for one in marked} == {link.source_id, link.target_id}
 
 
 def test_strengths_are_summed_and_keywords_united(workspace: Workspace):

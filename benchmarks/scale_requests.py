@@ -1,0 +1,118 @@
+"""Sections of ``scale.py``: what the server takes for pages and lists, and to move a document.
+
+Pages are asked for by Django's test client as the workspace's owner, in a process that has answered
+each before: no network. Moves are the service calls that a request waits for; the refresh that
+follows is another section's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from ingestion.documents import lifecycle
+from ingestion.history.recording import ChangeContext
+from ingestion.models import Community, Document, Entity, EventKind
+from workspaces import access
+from workspaces.models import Role, User, Workspace
+from workspaces.people import services as people_services
+
+OWNER: Final = "scale@example.org"
+TIMES: Final = 3
+DOCUMENTS: Final = 3
+MOVES: Final = {
+    EventKind.DOCUMENT_TRASHED: lifecycle.documents_trash,
+    EventKind.DOCUMENT_RESTORED: lifecycle.documents_restore,
+    EventKind.DOCUMENT_DELETED: lifecycle.documents_delete,
+}
+
+
+def pages(workspace: Workspace, _folder: Path, _options: argparse.Namespace) -> dict[str, Any]:
+    """Measure pages and lists: the milliseconds, the statements, the kilobytes."""
+    owner, _ = User.objects.get_or_create(email=OWNER)
+    people_services.member_add(workspace=workspace, user=owner, role=Role.OWNER)
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(owner)
+    figures = {}
+    print(f"  {'page':<24}{'ms':>9}{'statements':>12}{'kB':>9}")
+    for name, address in addresses(workspace):
+        client.get(address)
+        times = []
+        for _ in range(TIMES):
+            with CaptureQueriesContext(connection) as asked:
+                started = time.perf_counter()
+                response = client.get(address)
+                times.append((time.perf_counter() - started) * 1000)
+            if response.status_code != HTTPStatus.OK:
+                raise RuntimeError(f"{address} gave {response.status_code}")
+        row = {
+            "ms": round(statistics.median(times), 1),
+            "statements": len(asked),
+            "kb": round(len(response.content) / 1000, 1),
+        }
+        figures[name] = row
+        print(f"  {name:<24}{row['ms']:>9.0f}{row['statements']:>12}{row['kb']:>9.0f}")
+    return figures
+
+
+def addresses(workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """Pages and lists by name, of the best-linked entity and the largest topic."""
+    with access.in_workspace(workspace.pk):
+        entity = Entity.objects.in_workspace(workspace).order_by("-degree")[0].pk
+        topic = Community.objects.in_workspace(workspace).order_by("-size")[0].pk
+        document = Document.objects.in_workspace(workspace).order_by("-created_at")[0].pk
+
+    def page(name: str, *args: object) -> str:
+        return reverse(name, args=[workspace.slug, *args])
+
+    yield "home", page("retrieval:home")
+    yield "documents", page("ingestion:document_list")
+    yield "documents, found", page("ingestion:document_list") + "?q=john"
+    yield "document", page("ingestion:document_detail", document)
+    yield "entities", page("ingestion:entity_list")
+    yield "entities, found", page("ingestion:entity_list") + "?q=john"
+    yield "entity", page("ingestion:entity_detail", entity)
+    yield "facts", page("ingestion:entity_facts", entity)
+    yield "topics", page("ingestion:community_list")
+    yield "sub-topics", page("ingestion:community_list") + "?level=1"
+    yield "topic", page("ingestion:community_detail", topic)
+    yield "topics of the tree", page("ingestion:topic_tree") + f"?parent={topic}"
+    yield "curation", page("ingestion:curation_queue")
+    yield "history", page("ingestion:workspace_history")
+    yield "trash", page("ingestion:trash")
+    yield "health", page("ingestion:health")
+    for name in ("documents", "entities", "communities", "communities/map", "tree", "health"):
+        yield f"REST {name}", f"/api/v1/workspaces/{workspace.slug}/{name}/"
+    found = f"/api/v1/workspaces/{workspace.slug}/entities/"
+    yield "REST entities, found", f"{found}?q=john"
+    yield "REST entity", f"{found}{entity}/"
+    yield "REST facts", f"{found}{entity}/facts/"
+    yield "REST community", f"/api/v1/workspaces/{workspace.slug}/communities/{topic}/"
+    yield "REST suggestions", f"/api/v1/workspaces/{workspace.slug}/suggestions/"
+
+
+def life(workspace: Workspace, _folder: Path, _options: argparse.Namespace) -> dict[str, Any]:
+    """Measure trashing, restoring and deleting a document: the median seconds of several."""
+    change = ChangeContext(workspace, None, via="schedule")
+    times: dict[str, list[float]] = {kind: [] for kind in MOVES}
+    with access.in_workspace(workspace.pk):
+        rows = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
+        documents = list(rows.order_by("-created_at")[:DOCUMENTS])
+    for document in documents:
+        for kind, move in MOVES.items():
+            started = time.perf_counter()
+            move(change=change, documents=[document])
+            times[kind].append(time.perf_counter() - started)
+    figures = {kind: round(statistics.median(taken), 3) for kind, taken in times.items()}
+    print("".join(f"  {kind} {seconds:.2f} s\n" for kind, seconds in figures.items()), end="")
+    return figures
