@@ -51,10 +51,32 @@ CLONE_DATABASE: Final[LiteralString] = (
 )
 DROP_DATABASE: Final[LiteralString] = "drop database if exists {database} with (force)"
 RENAME_DATABASE: Final[LiteralString] = "alter database {database} rename to {name}"
-# Django empties tables between tests with TRUNCATE, which the application itself never needs.
+# A table that nothing was ever written to has no pages. Those that migrate fills are left alone.
+# The lock waits for whoever still writes.
+EMPTY_TABLES: Final[LiteralString] = """
+CREATE FUNCTION tests.empty_tables() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET session_replication_role = replica AS $empty$
+DECLARE
+    written text;
+BEGIN
+    FOR written IN
+        SELECT oid::regclass::text FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+           AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
+           AND pg_relation_size(oid) > 0
+         ORDER BY oid
+    LOOP
+        EXECUTE 'LOCK TABLE ONLY ' || written || ' IN SHARE ROW EXCLUSIVE MODE';
+        EXECUTE 'DELETE FROM ONLY ' || written;
+    END LOOP;
+END
+$empty$
+"""
+# The application itself may empty no table.
 TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
-    "grant truncate on all tables in schema public to {app}",
-    "alter default privileges for role {owner} in schema public grant truncate on tables to {app}",
+    "create schema tests",
+    EMPTY_TABLES,
+    "grant usage on schema tests to {app}",
     # For rows that only the owner may write, in the transaction of the test: see rows.as_owner.
     "grant {owner} to {app} with inherit false, set true",
 )
@@ -79,7 +101,7 @@ def create_test_database(server: embedded.Server, worker: str = "main") -> str:
         name = f"{COPY_PREFIX}{os.getpid()}_{worker}"
         drop_database(server.conninfo(), name)
         clone(server.conninfo(), Plan(name), template=template)
-    _grant_truncate(server, name)
+    _grant_test_rights(server, name)
     _point_to(server, name)
     return name
 
@@ -87,6 +109,15 @@ def create_test_database(server: embedded.Server, worker: str = "main") -> str:
 def destroy_test_database(server: embedded.Server, name: str) -> None:
     connections.close_all()
     drop_database(server.conninfo(), name)
+
+
+def empty_tables() -> None:
+    """Delete every row that tests committed, whoever's it is.
+
+    Only tables that were written to are touched: to truncate all of them takes half a second.
+    """
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT tests.empty_tables()")
 
 
 def _template(server: embedded.Server) -> str:
@@ -129,7 +160,7 @@ def _source(module: str) -> bytes:
     return Path(spec.origin).read_bytes() if spec and spec.origin else b""
 
 
-def _grant_truncate(server: embedded.Server, name: str) -> None:
+def _grant_test_rights(server: embedded.Server, name: str) -> None:
     names = Plan(name).names()
     with connect(server.conninfo(), database=name) as connection:
         for statement in TEST_RIGHTS:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.db import connections
 
+from ingestion.models import Document
 from kb_project.database import embedded
 from kb_project.database.config import OWNER_ALIAS
 from kb_project.database.engine.base import DATA
 from kb_project.database.prepare import Plan, connect, prepare
-from tests import databases
+from tests import databases, rows
 from tests.databases import create_test_database, destroy_test_database, server_for_tests
+from workspaces import access
+from workspaces.models import User, Workspace
 
 pytestmark = pytest.mark.slow
 
@@ -78,3 +82,17 @@ def test_a_changed_migration_makes_another_template(monkeypatch):
     monkeypatch.setattr(databases, "_source", lambda module: b"changed")
 
     assert databases._migrations_digest() != before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_of_every_tenant_are_gone_once_tables_are_emptied():
+    cast = rows.make_cast()
+    rows.make_document(cast.workspace, "Log", "Ada Lind keeps the light of Skarrow.")
+
+    databases.empty_tables()
+
+    assert not User.objects.exists()
+    assert not Workspace.objects.exists()
+    with access.in_workspace(cast.workspace.pk):
+        assert not Document.objects.in_workspace(cast.workspace).exists()
+    assert ContentType.objects.exists()

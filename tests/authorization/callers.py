@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.test import Client
 
+from kb_project.env import env_str
 from tests.authorization.operation import Need, Op
 
 OPEN = frozenset({Need.NOTHING})
@@ -69,6 +70,27 @@ CALLERS = [
     Caller("admin", ADMIN, "admin"),
     Caller("owner", OWNER, "owner"),
 ]
+
+IS_THOROUGH = env_str("HYPOTHESIS_PROFILE", "usual") == "thorough"
+
+
+def callers_of(op: Op) -> list[Caller]:
+    """Who calls an operation: everyone it refuses; of those it allows, whoever may least and most.
+
+    Between the two each role only adds to the one before. Everyone calls with
+    ``HYPOTHESIS_PROFILE=thorough``.
+    """
+    if IS_THOROUGH:
+        return CALLERS
+    allowed = [caller for caller in CALLERS if expected(caller, op) == ALLOWED]
+    chosen = {*_ends(allowed, is_program=False), *_ends(allowed, is_program=True)}
+    return [one for one in CALLERS if one in chosen or one not in allowed]
+
+
+def _ends(callers: list[Caller], *, is_program: bool) -> set[Caller]:
+    found = [caller for caller in callers if bool(caller.token) == is_program]
+    return {found[0], found[-1]} if found else set()
+
 
 ALLOWED = "allowed"
 SIGN_IN = "to the sign-in page"

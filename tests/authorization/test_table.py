@@ -18,7 +18,7 @@ from django.test.client import encode_multipart
 from pytest_django import Settings
 
 from tests.authorization.addresses import Address, all_addresses
-from tests.authorization.callers import ALLOWED, CALLERS, SIGN_IN, Caller, expected
+from tests.authorization.callers import ALLOWED, CALLERS, SIGN_IN, Caller, callers_of, expected
 from tests.authorization.operation import Op
 from tests.authorization.operations import NAMESPACES, TABLE
 from tests.authorization.world import World, make_world
@@ -64,8 +64,8 @@ def test_everyone_gets_exactly_the_allowed_answer(world: World):
     wrong = [
         f"{caller.name}: {op} should be {expected(caller, op)}, was {seen}"
         for op in TABLE
-        for caller, client in clients.items()
-        if (seen := wrong_answer(caller, client, op, world))
+        for caller in callers_of(op)
+        if (seen := wrong_answer(caller, clients[caller], op, world))
     ]
 
     assert not wrong, "\n".join(wrong)

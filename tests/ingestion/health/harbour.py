@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, LiteralString
 
-from django.core.management import call_command
 from django.db import transaction
 from django.test import override_settings
 
@@ -22,6 +21,7 @@ from ingestion.pipeline import batching, runner
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
 from tests import rows
+from tests.databases import empty_tables
 from tests.ingestion import jobs
 from workspaces import access
 from workspaces.models import Workspace
@@ -53,13 +53,7 @@ def harbour(folder: Path) -> Iterator[Workspace]:
             work(workspace)
             yield workspace
         finally:
-            call_command(
-                "flush",
-                verbosity=0,
-                interactive=False,
-                reset_sequences=False,
-                inhibit_post_migrate=True,
-            )
+            empty_tables()
             build_ports.cache_clear()
 
 

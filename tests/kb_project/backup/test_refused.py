@@ -43,9 +43,9 @@ def whole(
         return make_archive(folder).read_bytes()
 
 
-@pytest.fixture
-def empty(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """An empty database."""
+@pytest.fixture(scope="module")
+def empty(whole: bytes, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """An empty database, which stays empty: every test here is about something that is refused."""
     with django_db_blocker.unblock(), fresh_database():
         yield
 

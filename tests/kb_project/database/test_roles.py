@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.contenttypes.models import ContentType
 from django.db import ProgrammingError, connection, transaction
 
 pytestmark = pytest.mark.django_db
@@ -64,8 +63,3 @@ def test_public_comes_before_the_graph_catalogue():
 def test_a_filtered_vector_search_keeps_looking_until_it_has_enough():
     assert one("show hnsw.iterative_scan") == "relaxed_order"
     assert one("show hnsw.ef_search") == "100"
-
-
-@pytest.mark.django_db(transaction=True)
-def test_tables_can_be_emptied_between_tests():
-    assert ContentType.objects.exists()

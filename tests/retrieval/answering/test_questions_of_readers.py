@@ -48,8 +48,8 @@ whose employer he was. "And Tiny Will?" asked the boy in the road."""
 TEXTS = {"History of Tern": HISTORY, "Backups": BACKUPS, "A winter's tale": STORY}
 
 
-@pytest.fixture
-def cast():
+@pytest.fixture(scope="module")
+def cast(rows_of_the_module: None):
     cast, embedder = rows.make_cast(), build_ports().embedder
     for title, text in TEXTS.items():
         document = rows.make_document(cast.workspace, title, text, embedder=embedder)
