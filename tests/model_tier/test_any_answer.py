@@ -161,7 +161,11 @@ def is_forged(request: ChatRequest[Any]) -> bool:
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+# An example is a whole ingestion: 5, or 40 in the thorough profile.
+@settings(
+    max_examples=settings.default.max_examples // 5,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 def test_whatever_a_model_says_every_stage_comes_to_its_end(seed: int, media: Any) -> None:
     workspace = rows.make_workspace(f"Any {uuid4().hex}")
 
