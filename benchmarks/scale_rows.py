@@ -31,6 +31,7 @@ from psycopg.conninfo import make_conninfo
 
 from benchmarks.scale_copies import Copy, Rows, Totals, copies_of
 from ingestion.knowledge import projection
+from ingestion.knowledge.corpus import RECOUNT
 from ingestion.stages import snapshot
 from ingestion.stages.situate import MOST_FREQUENT, term_counts
 from kb_project.database import embedded
@@ -142,6 +143,8 @@ def fill(
         " ON CONFLICT (workspace_id) DO UPDATE SET number = ingestion_corpusversion.number + 1",
         [workspace_id],
     )
+    # Where nothing was triggered, nothing was counted.
+    connection.execute(RECOUNT, {"workspace": workspace_id})
 
 
 def read(connection: psycopg.Connection, name: str, workspace_id: uuid.UUID) -> Rows:
@@ -272,7 +275,8 @@ def _postings(chunks: Rows, kinds: Mapping[str, str], copy: Copy) -> Iterator[li
         counts = term_counts(_situated(chunk, copy))
         known = {"workspace_id": copy.workspace_id, "chunk_id": copy.id(chunk["id"])}
         for term, count in counts.items():
-            row = known | {"term": term, "frequency": min(count, MOST_FREQUENT)}
+            frequency = min(count, MOST_FREQUENT)
+            row = known | {"term": term, "frequency": frequency, "length": counts.total()}
             yield [row[column] for column in kinds]
 
 

@@ -209,7 +209,13 @@ def _make_chunks(
         )
         chunks.append(chunk)
         postings += [
-            Posting(workspace_id=version.workspace_id, term=term, chunk=chunk, frequency=count)
+            Posting(
+                workspace_id=version.workspace_id,
+                term=term,
+                chunk=chunk,
+                frequency=count,
+                length=counts.total(),
+            )
             for term, count in counts.items()
         ]
     Chunk.objects.bulk_create(chunks)

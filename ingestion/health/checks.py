@@ -15,8 +15,9 @@ from typing import Any, Final, LiteralString
 
 from ingestion.documents import archive
 from ingestion.health import comparisons, files, references, sql
-from ingestion.health.state import Finder, Findings, WorkspaceState
+from ingestion.health.state import DriftRow, Finder, Findings, WorkspaceState
 from ingestion.knowledge import projection
+from ingestion.knowledge.corpus import MISCOUNTED, RECOUNT
 from ingestion.models import (
     Alias,
     ArchivedChunk,
@@ -166,6 +167,16 @@ def rebuild_summaries(workspace_id: uuid.UUID, _targets: Targets) -> None:
         refresh(workspace_id)
 
 
+def miscounted(state: WorkspaceState) -> list[DriftRow]:
+    rows = run_sql(MISCOUNTED, {"workspace": state.workspace_id})
+    return [(fingerprint or "passages and topics", None) for fingerprint, *_ in rows]
+
+
+def correct_counts(workspace_id: uuid.UUID, _targets: Targets) -> None:
+    with access.in_workspace(workspace_id):
+        run_sql(RECOUNT, {"workspace": workspace_id})
+
+
 CHECKS: Final[tuple[Check, ...]] = (
     Check(
         "references",
@@ -198,6 +209,14 @@ CHECKS: Final[tuple[Check, ...]] = (
         (*by(sql.UNINDEXED_CHUNKS), comparisons.in_words),
         "The documents' words are indexed again.",
         repeating("situate", "embed"),
+    ),
+    Check(
+        "counts",
+        "count that searches rely on differs from the rows",
+        "counts that searches rely on differ from the rows",
+        (miscounted,),
+        "They are counted again.",
+        correct_counts,
     ),
     Check(
         "vectors",

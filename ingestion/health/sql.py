@@ -101,11 +101,13 @@ SELECT DISTINCT c.document_id::text, c.document_id
 UNINDEXED_CHUNKS: Final[LiteralString] = """
 SELECT c.id::text, c.document_id
   FROM ingestion_chunk AS c
-  LEFT JOIN (SELECT chunk_id, sum(frequency) AS terms, max(frequency) AS most
+  LEFT JOIN (SELECT chunk_id, sum(frequency) AS terms, max(frequency) AS most,
+                    min(length) AS least_length, max(length) AS length
                FROM ingestion_posting WHERE workspace_id = %(workspace)s
               GROUP BY chunk_id) AS p ON p.chunk_id = c.id
  WHERE c.workspace_id = %(workspace)s AND c.version_id = ANY (%(situate)s::uuid[])
-   AND (c.terms IS NULL OR coalesce(p.terms, 0) <> c.terms AND coalesce(p.most, 0) < 32767)
+   AND (c.terms IS NULL OR coalesce(p.terms, 0) <> c.terms AND coalesce(p.most, 0) < 32767
+        OR (p.least_length, p.length) <> (c.terms, c.terms))
 """
 CHUNKS_WITHOUT_VECTOR: Final[LiteralString] = """
 SELECT c.id::text, c.document_id

@@ -259,10 +259,14 @@ class SentenceVectorFields(VectorFields):
 
 
 class PostingFields(ChunkRow):
-    """How often a term occurs in a chunk's situated text: the lexical index."""
+    """How often a term occurs in a chunk's situated text: the lexical index.
+
+    ``length`` is the chunk's ``terms``, so that ranking reads no chunk.
+    """
 
     term = models.CharField(max_length=80)
     frequency = models.PositiveSmallIntegerField()
+    length = models.PositiveIntegerField()
 
     class Meta(ChunkRow.Meta):
         abstract = True

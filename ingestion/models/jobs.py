@@ -154,6 +154,43 @@ class CorpusVersion(models.Model):
         return f"{self.workspace_id} at {self.number}"
 
 
+class CorpusCount(TenantModel):
+    """What a statement added to what a workspace's searches count, or took from it if negative.
+
+    Triggers of the counted tables write the rows, in the transaction of what they count, so that no
+    writer can forget them and none waits for another; the sums are the counts. Rows are summed up
+    when ``CorpusVersion`` grows. ``fingerprint`` is the model of ``vectors``, empty in other rows;
+    ``documents`` are those searched, ``indexed`` the passages with words in the index, ``terms``
+    all their terms. ``changes`` is
+    a random number for each change to topics, reports or what findings rest on: two states have the
+    same sum only if they have the same changes. Read it through ``ingestion.knowledge.corpus``.
+    """
+
+    # Referenced ON DELETE CASCADE: deleting a workspace's other rows writes some here.
+    workspace = models.ForeignKey(
+        Workspace,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
+    fingerprint = models.CharField(max_length=80, default="", db_default="", blank=True)
+    documents = models.IntegerField(default=0, db_default=0)
+    passages = models.IntegerField(default=0, db_default=0)
+    indexed = models.IntegerField(default=0, db_default=0)
+    terms = models.BigIntegerField(default=0, db_default=0)
+    vectors = models.IntegerField(default=0, db_default=0)
+    topics = models.IntegerField(default=0, db_default=0)
+    reports = models.IntegerField(default=0, db_default=0)
+    changes = models.BigIntegerField(default=0, db_default=0)
+
+    class Meta:
+        constraints = []
+
+    def __str__(self) -> str:
+        return f"{self.passages} passages, {self.vectors} vectors"
+
+
 class CheckState(models.TextChoices):
     """The progress of a check.
 

@@ -63,10 +63,10 @@ RETURNING c.id
 # Arrays in one statement: faster than COPY through a temporary table for a document's few hundred
 # rows, and row-level security refuses COPY itself.
 ADD_POSTINGS: Final[LiteralString] = """
-INSERT INTO ingestion_posting (workspace_id, term, chunk_id, frequency)
-SELECT %(workspace)s, t.term, t.chunk, t.frequency
-  FROM unnest(%(terms)s::text[], %(chunks)s::uuid[], %(frequencies)s::int2[])
-       AS t (term, chunk, frequency)
+INSERT INTO ingestion_posting (workspace_id, term, chunk_id, frequency, length)
+SELECT %(workspace)s, t.term, t.chunk, t.frequency, t.length
+  FROM unnest(%(terms)s::text[], %(chunks)s::uuid[], %(frequencies)s::int2[], %(lengths)s::int4[])
+       AS t (term, chunk, frequency, length)
 """
 
 
@@ -317,15 +317,16 @@ def _index_batch(
     }
     present = {pk for (pk,) in run_sql(SITUATE_CHUNKS, values)}
     postings = [
-        (term, chunk.pk, min(number, MOST_FREQUENT))
+        (term, chunk.pk, min(number, MOST_FREQUENT), counted.total())
         for chunk, counted in zip(chunks, counts, strict=True)
         if chunk.pk in present
         for term, number in counted.items()
     ]
     columns = {
-        "terms": [term for term, _, _ in postings],
-        "chunks": [pk for _, pk, _ in postings],
-        "frequencies": [number for _, _, number in postings],
+        "terms": [term for term, _, _, _ in postings],
+        "chunks": [pk for _, pk, _, _ in postings],
+        "frequencies": [number for _, _, number, _ in postings],
+        "lengths": [length for _, _, _, length in postings],
     }
     run_sql(ADD_POSTINGS, {"workspace": workspace_id, **columns})
     return [len(counted) for counted in counts]

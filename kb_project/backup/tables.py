@@ -26,6 +26,7 @@ TENANT: Final = "workspace_id"
 # Maps model labels to the reason why their rows are not backed up.
 LEFT_OUT: Final[Mapping[str, str]] = {
     "ingestion.walksnapshot": "is rebuilt from the mentions",
+    "ingestion.corpuscount": "is counted again as the rows come back",
     "ingestion.consistencycheck": "describes rows of the installation it was made in",
     "ingestion.graphimport": "holds a file until it is imported; what was imported is in decisions",
     "ingestion.suggestionskip": "only orders one person's queue",

@@ -24,6 +24,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
 from retrieval.answering import features
@@ -74,7 +75,10 @@ def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) ->
     sought = query_features.read(query.question)
     values = {"workspace": query.workspace_id, "documents": query.document_list}
     frequencies = run_sql(sql.TERM_FREQUENCIES, values | {"terms": list(sought.terms)})
-    [(chunks,)] = run_sql(sql.COUNT_PASSAGES, values)
+    if query.documents is None:
+        chunks = corpus.counts(workspace_id=query.workspace_id).passages
+    else:
+        [(chunks,)] = run_sql(sql.PASSAGES_IN_SCOPE, values)
     cosines = Cosines()
     if vector is not None:
         cosines = sentences.cosines(query, vector, [hit.chunk_id for hit in found], chunks)

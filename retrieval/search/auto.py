@@ -8,12 +8,14 @@ which names of the question the graph knows and how telling they are, and by whi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, LiteralString
+from uuid import UUID
 
 import regex
 
+from ingestion.knowledge import corpus
 from kb_project.graph.walk import names_in
 from kb_project.graph.walk_index import WalkIndex
 from kb_project.sql import run_sql
@@ -27,14 +29,12 @@ HAS_REPORTS: Final[LiteralString] = """
 SELECT EXISTS (SELECT 1 FROM ingestion_communityreport WHERE workspace_id = %(workspace)s)
 """
 
-# The number of documents, and whether the title of one, without any parentheses, is one of the
-# names.
-DOCUMENTS_NAMED: Final[LiteralString] = r"""
-SELECT count(*),
-       coalesce(bool_or(
-           lower(regexp_replace(title, '\s*\([^()]*\)\s*$', '')) = ANY(%(names)s::text[])), false)
-FROM ingestion_document
-WHERE workspace_id = %(workspace)s AND disabled_at IS NULL AND trashed_at IS NULL
+# Whether a document's title, without any parentheses, is one of the names.
+IS_TITLE: Final[LiteralString] = r"""
+SELECT EXISTS (
+    SELECT FROM ingestion_document
+    WHERE workspace_id = %(workspace)s AND disabled_at IS NULL AND trashed_at IS NULL
+      AND lower(regexp_replace(title, '\s*\([^()]*\)\s*$', '')) = ANY(%(names)s::text[]))
 """
 
 
@@ -106,18 +106,24 @@ def known_to(query: Query) -> Known:
         if index is None:
             return Known(has_graph=False, has_reports=has_reports)
         names = telling_names(index, query.question)
-        parameters = {
-            "workspace": query.workspace_id,
-            "names": [one.lower() for name in names for one in (name, _ARTICLE.sub("", name))],
-        }
-        ((documents, is_title),) = run_sql(DOCUMENTS_NAMED, parameters)
-    is_short = len(index.chunk_ids) <= SHORT * documents
+        documents = corpus.counts(workspace_id=query.workspace_id).documents
+        is_short = len(index.chunk_ids) <= SHORT * documents
+        is_titled = is_short or is_title_among(query.workspace_id, names)
     return Known(
         names,
-        is_titled=is_short or is_title,
+        is_titled=is_titled,
         has_reports=has_reports,
         is_between=paths.asked_ends(index, query.question) is not None,
     )
+
+
+def is_title_among(workspace_id: UUID, names: Sequence[str]) -> bool:
+    """Whether a document is about one of the names, with or without its article."""
+    spelt = [one.lower() for name in names for one in (name, _ARTICLE.sub("", name))]
+    if not spelt:
+        return False
+    ((is_title,),) = run_sql(IS_TITLE, {"workspace": workspace_id, "names": spelt})
+    return bool(is_title)
 
 
 def telling_names(index: WalkIndex, question: str) -> tuple[str, ...]:

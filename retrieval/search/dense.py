@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from retrieval.search import sql
 from retrieval.search.query import Query, ScoredChunk
@@ -32,8 +33,12 @@ def cosines(query: Query, chunk_ids: list[UUID]) -> dict[UUID, float]:
 
 def note_pending(query: Query) -> None:
     """Add a note if some passages have no vector yet: they could not be searched."""
-    parameters = query.parameters(fingerprint=query.vector.fingerprint)
-    embedded, chunks = run_sql(sql.EMBEDDED_CHUNKS, parameters)[0]
+    fingerprint = query.vector.fingerprint
+    counts = corpus.counts(workspace_id=query.workspace_id, fingerprint=fingerprint)
+    embedded, chunks = counts.vectors, counts.passages
+    if embedded < chunks and query.documents is not None:
+        parameters = query.parameters(fingerprint=fingerprint)
+        embedded, chunks = run_sql(sql.EMBEDDED_IN_SCOPE, parameters)[0]
     if embedded < chunks:
         query.note(
             "vectors_pending",

@@ -15,27 +15,22 @@ from typing import Final, LiteralString
 # Vectors have length one, so the inner product is the cosine; an exact scan is the fastest lossless
 # way up to 10,000 chunks.
 NEAREST_CHUNKS: Final[LiteralString] = """
-WITH scored AS MATERIALIZED (
-    SELECT chunk_id, -(vector <#> %(vector)s::halfvec) AS cosine
-    FROM ingestion_chunkembedding
-    WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-      AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
-          SELECT id FROM ingestion_chunk
-          WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
-)
-SELECT chunk_id, cosine FROM scored ORDER BY cosine DESC, chunk_id LIMIT %(count)s
+SELECT chunk_id, -(vector <#> %(vector)s::halfvec) AS cosine
+FROM ingestion_chunkembedding
+WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+  AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
+      SELECT id FROM ingestion_chunk
+      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+ORDER BY cosine DESC, chunk_id LIMIT %(count)s
 """
 
-# Progress of embedding: (vectors of this model, chunks), in the scope.
-EMBEDDED_CHUNKS: Final[LiteralString] = """
-SELECT
-    (SELECT count(*) FROM ingestion_chunkembedding e
-     JOIN ingestion_chunk c ON c.workspace_id = e.workspace_id AND c.id = e.chunk_id
-     WHERE e.workspace_id = %(workspace)s AND e.fingerprint = %(fingerprint)s
-       AND (%(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[]))),
-    (SELECT count(*) FROM ingestion_chunk
-     WHERE workspace_id = %(workspace)s
-       AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[])))
+# Progress of embedding in the scope: (vectors of this model, chunks).
+EMBEDDED_IN_SCOPE: Final[LiteralString] = """
+SELECT count(e.chunk_id), count(*)
+FROM ingestion_chunk c
+LEFT JOIN ingestion_chunkembedding e ON e.workspace_id = %(workspace)s AND e.chunk_id = c.id
+    AND e.fingerprint = %(fingerprint)s
+WHERE c.workspace_id = %(workspace)s AND c.document_id = ANY(%(documents)s::uuid[])
 """
 
 COSINES_OF_CHUNKS: Final[LiteralString] = """
@@ -48,47 +43,59 @@ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
 # BM25 (Robertson, k1 = 1.2, idf with +1 inside the logarithm so that it is never negative) over the
 # workspace's own statistics; ``length`` is its b. A passage next to a better one in its document
 # gets ``beside`` of that one's score, with ``wordless`` even if it has no word of its own: a
-# subject is often named just before it is discussed.
+# subject is often named just before it is discussed. Only the postings of the question's words are
+# read, and the best passages.
 BEST_BY_WORDS: Final[LiteralString] = """
 WITH stats AS MATERIALIZED (
-    SELECT greatest(count(*), 1)::float8 AS chunks, greatest(avg(terms), 1)::float8 AS mean
-    FROM ingestion_chunk WHERE workspace_id = %(workspace)s
+    SELECT greatest(sum(passages), 1)::float8 AS chunks,
+           greatest(sum(terms) / nullif(sum(indexed), 0), 1)::float8 AS mean
+    FROM ingestion_corpuscount WHERE workspace_id = %(workspace)s
 ), hits AS MATERIALIZED (
-    SELECT term, chunk_id, frequency
+    SELECT term, chunk_id, frequency, length
     FROM ingestion_posting
     WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
-), weights AS (
+), weights AS MATERIALIZED (
     SELECT term,
            ln(1 + (stats.chunks - count(*) + 0.5) / (count(*) + 0.5)) AS weight
     FROM hits, stats GROUP BY term, stats.chunks
 ), scored AS MATERIALIZED (
-    SELECT h.chunk_id, c.version_id, c.ordinal,
+    SELECT h.chunk_id,
            sum(w.weight * h.frequency * 2.2
                / (h.frequency
-                  + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * c.terms / s.mean)))
-               AS score,
-           array_agg(h.term ORDER BY w.weight DESC) AS terms
+                  + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * h.length / s.mean)))
+               AS score
     FROM hits h
     JOIN weights w ON w.term = h.term
-    JOIN ingestion_chunk c ON c.workspace_id = %(workspace)s AND c.id = h.chunk_id
     CROSS JOIN stats s
-    WHERE %(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[])
-    GROUP BY h.chunk_id, c.version_id, c.ordinal
+    WHERE %(documents)s::uuid[] IS NULL OR h.chunk_id IN (
+        SELECT id FROM ingestion_chunk
+        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
+    GROUP BY h.chunk_id
     ORDER BY score DESC, h.chunk_id
     LIMIT greatest(500, %(count)s)
+), matched AS MATERIALIZED (
+    SELECT h.chunk_id, array_agg(h.term ORDER BY w.weight DESC, h.term) AS terms
+    FROM hits h JOIN weights w ON w.term = h.term
+    WHERE h.chunk_id IN (SELECT chunk_id FROM scored)
+    GROUP BY h.chunk_id
 ), beside AS MATERIALIZED (
-    SELECT c.id AS chunk_id, %(beside)s::float8 * max(s.score) AS score
+    SELECT near.id AS chunk_id, %(beside)s::float8 * max(s.score) AS score
     FROM scored s
-    CROSS JOIN LATERAL (VALUES (s.ordinal - 1), (s.ordinal + 1)) AS next (ordinal)
-    JOIN ingestion_chunk c ON c.workspace_id = %(workspace)s
-        AND c.version_id = s.version_id AND c.ordinal = next.ordinal
+    CROSS JOIN LATERAL (
+        SELECT version_id, ordinal FROM ingestion_chunk
+        WHERE workspace_id = %(workspace)s AND id = s.chunk_id LIMIT 1) AS c
+    CROSS JOIN LATERAL (VALUES (c.ordinal - 1), (c.ordinal + 1)) AS next (ordinal)
+    CROSS JOIN LATERAL (
+        SELECT id FROM ingestion_chunk
+        WHERE workspace_id = %(workspace)s AND version_id = c.version_id
+          AND ordinal = next.ordinal LIMIT 1) AS near
     WHERE %(beside)s::float8 > 0
-    GROUP BY c.id
+    GROUP BY near.id
 )
 SELECT chunk_id, coalesce(s.score, 0) + coalesce(b.score, 0) AS score,
-       coalesce(s.terms, '{}') AS terms
-FROM scored s FULL JOIN beside b USING (chunk_id)
-WHERE s.terms IS NOT NULL OR %(wordless)s
+       coalesce(m.terms, '{}') AS terms
+FROM scored s JOIN matched m USING (chunk_id) FULL JOIN beside b USING (chunk_id)
+WHERE m.terms IS NOT NULL OR %(wordless)s
 ORDER BY score DESC, chunk_id
 LIMIT %(count)s
 """
@@ -116,10 +123,9 @@ WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
 GROUP BY term
 """
 
-COUNT_PASSAGES: Final[LiteralString] = """
+PASSAGES_IN_SCOPE: Final[LiteralString] = """
 SELECT count(*) FROM ingestion_chunk
-WHERE workspace_id = %(workspace)s
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
 """
 
 
@@ -311,22 +317,6 @@ ORDER BY f.report_id, f.part = 'finding', f.ordinal, f.id
 
 
 # --- reports of topics ----------------------------------------------------------------------------
-
-# Any change to what is read of a workspace's reports changes a value of this row. Its last value is
-# the number of topics without a report.
-STAMP_OF_REPORTS: Final[LiteralString] = """
-SELECT
-    (SELECT count(*) FROM ingestion_communityreport WHERE workspace_id = %(workspace)s),
-    (SELECT max(created_at)::text FROM ingestion_communityreport
-     WHERE workspace_id = %(workspace)s),
-    (SELECT count(*) FROM ingestion_findingevidence WHERE workspace_id = %(workspace)s),
-    (SELECT coalesce(sum(hashtextextended(concat_ws(' ', id, parent_id, level, size), 0)), 0)::text
-     FROM ingestion_community WHERE workspace_id = %(workspace)s),
-    (SELECT count(*) FROM ingestion_community c
-     WHERE c.workspace_id = %(workspace)s AND NOT EXISTS (
-         SELECT FROM ingestion_communityreport r
-         WHERE r.workspace_id = %(workspace)s AND r.community_id = c.id))
-"""
 
 REPORTS: Final[LiteralString] = """
 SELECT r.id, c.id, c.parent_id, c.level, c.size, r.title, r.summary, r.rating

@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from typing import Any, Final
 from uuid import UUID
 
+from ingestion.knowledge import corpus
 from kb_project.sql import bulk_plans, run_sql
 from kb_project.text.terms import terms
 from retrieval.search import sql
@@ -178,8 +179,9 @@ class Topic:
 
 def load(query: Query) -> Library:
     """Return the workspace's current reports."""
-    stamp = run_sql(sql.STAMP_OF_REPORTS, {"workspace": query.workspace_id})[0]
-    return _read(query.workspace_id, stamp)
+    counts = corpus.counts(workspace_id=query.workspace_id)
+    waiting = counts.topics - counts.reports
+    return _read(query.workspace_id, counts.changes, counts.reports, waiting)
 
 
 def topics(query: Query, library: Library) -> list[Topic]:
@@ -208,15 +210,15 @@ def _left_out(query: Query) -> frozenset[UUID]:
 
 
 @lru_cache(maxsize=KEPT)
-def _read(workspace_id: UUID, stamp: tuple[Any, ...]) -> Library:
-    if not stamp[0]:
-        return Library.of((), waiting=stamp[-1])
+def _read(workspace_id: UUID, _changes: int, reports: int, waiting: int) -> Library:
+    if not reports:
+        return Library.of((), waiting=waiting)
     parameters = {"workspace": workspace_id}
     with bulk_plans():
-        reports = run_sql(sql.REPORTS, parameters)
+        heads = run_sql(sql.REPORTS, parameters)
         findings = run_sql(sql.FINDINGS, parameters)
         places = run_sql(sql.PLACES_OF_FINDINGS, parameters)
-    return Library.of(_reports(reports, findings, places), waiting=stamp[-1])
+    return Library.of(_reports(heads, findings, places), waiting=waiting)
 
 
 def _reports(

@@ -54,6 +54,17 @@ BREAKS: Final[dict[str, LiteralString]] = {
         UPDATE ingestion_posting SET term = 'gold'
          WHERE workspace_id = %(workspace)s AND term = 'oil'
     """,
+    "words: other lengths": """
+        UPDATE ingestion_posting SET length = length + 1
+         WHERE workspace_id = %(workspace)s AND term = 'oil'
+    """,
+    "counts: passages": """
+        INSERT INTO ingestion_corpuscount (workspace_id, id, passages, terms)
+        VALUES (%(workspace)s, gen_random_uuid(), 3, -7)
+    """,
+    "counts: vectors": """
+        DELETE FROM ingestion_corpuscount WHERE workspace_id = %(workspace)s AND vectors <> 0
+    """,
     "vectors": """
         DELETE FROM ingestion_chunkembedding WHERE workspace_id = %(workspace)s AND chunk_id = (
                SELECT id FROM ingestion_chunk

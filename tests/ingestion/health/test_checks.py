@@ -93,8 +93,8 @@ def test_a_row_that_names_nothing_is_seen_and_removed(workspace: Workspace):
     with forgotten():  # the database refuses to keep it
         run(
             workspace,
-            """INSERT INTO ingestion_posting (workspace_id, term, chunk_id, frequency)
-               VALUES (%(workspace)s, 'ghost', gen_random_uuid(), 1)""",
+            """INSERT INTO ingestion_posting (workspace_id, term, chunk_id, frequency, length)
+               VALUES (%(workspace)s, 'ghost', gen_random_uuid(), 1, 1)""",
         )
 
         drift = drift_of(health.check(workspace.pk), "references")

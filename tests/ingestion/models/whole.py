@@ -191,7 +191,7 @@ def _make_shelf(version: DocumentVersion) -> None:
     )  # fmt: skip
     row = {"workspace": workspace, "chunk": chunk}
     ArchivedExtraction.objects.create(**row, method="m", payload={})
-    ArchivedPosting.objects.create(**row, term="away", frequency=1)
+    ArchivedPosting.objects.create(**row, term="away", frequency=1, length=1)
     ArchivedVector.objects.create(**row, fingerprint="f", vector=[1, 0])
     ArchivedSentenceVector.objects.create(**row, start=0, end=9, fingerprint="f", vector=[1, 0])
 

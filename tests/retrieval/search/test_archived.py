@@ -70,7 +70,7 @@ def test_only_what_is_searched_can_be_chosen(cast: rows.Cast):
 def test_the_mode_that_picks_a_mode_counts_what_is_searched(cast: rows.Cast):
     values = {"workspace": cast.workspace.pk, "names": ["gone", "away"]}
     with access.in_workspace(cast.workspace.pk):
-        assert run_sql(auto.DOCUMENTS_NAMED, values) == [(1, False)]
+        assert run_sql(auto.IS_TITLE, values) == [(False,)]
 
 
 @pytest.mark.parametrize("mode", sorted(set(MODES) - {"global", "drift"}))

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import math
+from uuid import UUID
 
 import pytest
 
+from ingestion.models import Chunk
 from kb_project.llm.fake import FakeEmbedder
+from kb_project.text.terms import terms
 from retrieval.search import lexical
 from retrieval.search.query import Query, QuestionVector
 from tests import rows
@@ -81,6 +84,49 @@ def test_another_workspace_changes_no_score():
         rows.make_document(other, f"b{number}", "oil and more oil")
 
     assert best(workspace, "oil") == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("question", ["lamp oil", "the oil of the lamp at noon", "tide", "ship"])
+def test_scores_are_those_of_reading_every_passage(question):
+    workspace = rows.make_workspace()
+    for number, text in enumerate(["oil oil lamp", "lamp\n\nnoon tide noon", "a boat, a lamp"]):
+        rows.make_document(workspace, f"d{number}", text)
+    with access.in_workspace(workspace.pk):
+        texts = {one.pk: terms(f"{one.context}\n{one.text}") for one in every_chunk(workspace)}
+    mean = sum(map(len, texts.values())) / len(texts)
+    expected: dict[UUID, float] = {}
+    for pk, held in texts.items():
+        norm = 1.2 * (0.6 + 0.4 * len(held) / mean)
+        for term in set(terms(question)) & set(held):
+            within = sum(term in other for other in texts.values())
+            idf = math.log(1 + (len(texts) - within + 0.5) / (within + 0.5))
+            gain = idf * held.count(term) * 2.2 / (held.count(term) + norm)
+            expected[pk] = expected.get(pk, 0) + gain
+
+    with access.in_workspace(workspace.pk):
+        beside = dict.fromkeys(expected, 0.0)
+        for pk, neighbours in neighbours_of(workspace).items():
+            best_beside = max((expected.get(one, 0.0) for one in neighbours), default=0.0)
+            if pk in beside:
+                beside[pk] = lexical.BESIDE * best_beside
+        found = lexical.best(query_of(workspace, question), 50)
+
+    assert {row[0]: row[1] for row in found} == pytest.approx(
+        {pk: score + beside[pk] for pk, score in expected.items()}
+    )
+
+
+def every_chunk(workspace):
+    return Chunk.objects.in_workspace(workspace).order_by("version", "ordinal")
+
+
+def neighbours_of(workspace):
+    places = {(one.version_id, one.ordinal): one.pk for one in every_chunk(workspace)}
+    return {
+        pk: [places[key] for key in ((v, o - 1), (v, o + 1)) if key in places]
+        for (v, o), pk in places.items()
+    }
 
 
 @pytest.mark.django_db

@@ -1,0 +1,89 @@
+"""What searches keep in a process: the newest of each kind and workspace, bounded by bytes.
+
+A workspace of 100,000 passages takes some 400 MB of matrices and as much of reports, one of 700 a
+hundredth of that: counting workspaces would bound nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+MOST_BYTES: Final = 1024**3
+
+Value = TypeVar("Value")
+_Key = tuple[str, UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    stamp: Hashable
+    value: Any
+    size: int
+
+
+class ProcessCache:
+    """Values by kind and workspace. The least recently used leave first; the one just made stays,
+    however large."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
+
+    @property
+    def size(self) -> int:
+        """The bytes of what is kept, as estimated when it was made."""
+        with self._lock:
+            return sum(one.size for one in self._kept.values())
+
+    def get(
+        self,
+        kind: str,
+        workspace_id: UUID,
+        stamp: Hashable,
+        make: Callable[[Value | None], Value],
+        size: Callable[[Value], int],
+    ) -> Value:
+        """Return the value with this stamp, made now unless it is kept; ``size`` is in bytes.
+
+        ``make`` gets the value with the stamp before, which may be used but not changed, or None.
+        Of several threads that ask for the same, one makes it and the others wait.
+        """
+        key = (kind, workspace_id)
+        found = self._find(key)
+        if found is None or found.stamp != stamp:
+            with self._lock:
+                making = self._making[key]
+            with making:
+                found = self._find(key)
+                if found is None or found.stamp != stamp:
+                    value = make(found.value if found else None)
+                    found = _Kept(stamp, value, size(value))
+                    self._keep(key, found)
+        return found.value  # type: ignore[no-any-return]
+
+    def _find(self, key: _Key) -> _Kept | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def _keep(self, key: _Key, made: _Kept) -> None:
+        with self._lock:
+            self._kept[key] = made
+            self._kept.move_to_end(key)
+            held = sum(one.size for one in self._kept.values())
+            while held > self._most and len(self._kept) > 1:
+                gone, left = self._kept.popitem(last=False)
+                held -= left.size
+                self._making.pop(gone, None)
+
+
+CACHE: Final = ProcessCache(MOST_BYTES)
