@@ -67,7 +67,7 @@ class AliasRow(NamedTuple):
     entity_id: UUID
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WalkIndex:
     """The walk's matrices. ``to_entities`` has a column per chunk, ``to_chunks`` one per entity;
     columns sum to 1.

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from django.utils.functional import cached_property
@@ -98,12 +98,12 @@ def begun(query: Query, index: WalkIndex, start: Seeds) -> Seeds:
 def _near_each(query: Query, vectors: Mapping[str, str]) -> dict[str, Closeness]:
     if not vectors:
         return {}
-    fingerprint, literals = query.vector.fingerprint, list(vectors.values())
-    parameters = query.parameters(fingerprint=fingerprint, vectors=literals, count=NEAREST)
+    parameters = query.parameters(fingerprint=query.vector.fingerprint, count=NEAREST)
+    parameters |= {f"vector_{place}": vector for place, vector in enumerate(vectors.values())}
     found: defaultdict[int, list[tuple[UUID, float]]] = defaultdict(list)
-    for place, chunk_id, cosine in run_sql(sql.NEAREST_TO_EACH, parameters):
+    for place, chunk_id, cosine in run_sql(sql.nearest_to_each(len(vectors)), parameters):
         found[place].append((chunk_id, float(cosine)))
-    return {keyword: scaled(found[place]) for place, keyword in enumerate(vectors, start=1)}
+    return {keyword: scaled(found[place]) for place, keyword in enumerate(vectors)}
 
 
 def scaled(nearest: Sequence[tuple[UUID, float]]) -> Closeness:
@@ -152,7 +152,7 @@ def strongest(index: WalkIndex, weights: Floats, count: int) -> list[tuple[UUID,
 
 def positions_of(index: WalkIndex) -> Mapping[UUID, int]:
     """Map entity ids to their positions in the index."""
-    return _names(_Same(index)).positions
+    return _names(index).positions
 
 
 def passages_of(view: GraphView, place: int) -> list[UUID]:
@@ -198,7 +198,7 @@ def _by_names(index: WalkIndex, keyword: str) -> Floats:
 def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
     """Map entities to the share of words common to a name and the keyword, if at least half."""
     asked = {word.folded for word in words(keyword) if terms(word.folded)}
-    names = _names(_Same(index))
+    names = _names(index)
     places: set[int] = set()
     for word in asked:
         places.update(names.by_word.get(word, ()))
@@ -222,25 +222,22 @@ class _Names:
     positions: Mapping[UUID, int]
 
 
-class _Same:
-    """An index as a cache key, compared by identity."""
-
-    def __init__(self, index: WalkIndex) -> None:
-        self.index = index
-
-    def __hash__(self) -> int:
-        return id(self.index)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.index is self.index
+# With the index, what is derived from it leaves memory.
+_NAMES: Final[WeakKeyDictionary[WalkIndex, _Names]] = WeakKeyDictionary()
 
 
-@lru_cache(maxsize=walk.KEPT)
-def _names(same: _Same) -> _Names:
-    own = [frozenset(key.split()) for key in same.index.name_keys]
+def _names(index: WalkIndex) -> _Names:
+    found = _NAMES.get(index)
+    if found is None:
+        found = _NAMES[index] = _read_names(index)
+    return found
+
+
+def _read_names(index: WalkIndex) -> _Names:
+    own = [frozenset(key.split()) for key in index.name_keys]
     by_word: defaultdict[str, list[int]] = defaultdict(list)
     for place, found in enumerate(own):
         for word in found:
             by_word[word].append(place)
-    positions = {one: place for place, one in enumerate(same.index.entity_ids)}
-    return _Names(dict(by_word), own, same.index.name_entities.tolist(), positions)
+    positions = {one: place for place, one in enumerate(index.entity_ids)}
+    return _Names(dict(by_word), own, index.name_entities.tolist(), positions)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
+from psycopg.sql import SQL, Composed, Identifier, Literal, Placeholder
+
 # Vectors have length one, so the inner product is the cosine; an exact scan is the fastest lossless
 # way up to 10,000 chunks.
 NEAREST_CHUNKS: Final[LiteralString] = """
@@ -178,25 +180,36 @@ HAVING NOT bool_or(
 
 # --- the graph ------------------------------------------------------------------------------------
 
-# The passages nearest to each of several vectors, by position from 1, best first.
-NEAREST_TO_EACH: Final[LiteralString] = """
-WITH asked AS MATERIALIZED (
-    SELECT place, vector::halfvec AS vector
-    FROM unnest(%(vectors)s::text[]) WITH ORDINALITY AS t(vector, place)
-)
-SELECT a.place, near.chunk_id, near.cosine
-FROM asked a
-CROSS JOIN LATERAL (
-    SELECT e.chunk_id, -(e.vector <#> a.vector) AS cosine
-    FROM ingestion_chunkembedding e
-    WHERE e.workspace_id = %(workspace)s AND e.fingerprint = %(fingerprint)s
-      AND (%(documents)s::uuid[] IS NULL OR e.chunk_id IN (
+
+def nearest_to_each(count: int) -> Composed:
+    """Return the statement for the passages nearest to each of ``count`` vectors, ``vector_0`` …,
+    by position, best first: all from one scan."""
+    cosines = SQL(", ").join(
+        SQL("-(vector <#> {}::halfvec) AS {}").format(
+            Placeholder(f"vector_{place}"), Identifier(f"cosine_{place}")
+        )
+        for place in range(count)
+    )
+    nearest = SQL(" UNION ALL ").join(
+        SQL(
+            "(SELECT {}::int AS place, chunk_id, {} AS cosine FROM scored"
+            " ORDER BY cosine DESC, chunk_id LIMIT %(count)s)"
+        ).format(Literal(place), Identifier(f"cosine_{place}"))
+        for place in range(count)
+    )
+    return SQL("""
+WITH scored AS MATERIALIZED (
+    SELECT chunk_id, {cosines}
+    FROM ingestion_chunkembedding
+    WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+      AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
           SELECT id FROM ingestion_chunk
           WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
-    ORDER BY cosine DESC, e.chunk_id LIMIT %(count)s
-) AS near
-ORDER BY a.place, near.cosine DESC, near.chunk_id
-"""
+)
+SELECT place, chunk_id, cosine FROM ({nearest}) AS near
+ORDER BY place, cosine DESC, chunk_id
+""").format(cosines=cosines, nearest=nearest)
+
 
 ENTITIES: Final[LiteralString] = """
 SELECT id, name, type, description, description_sources
@@ -318,25 +331,35 @@ ORDER BY f.report_id, f.part = 'finding', f.ordinal, f.id
 
 # --- reports of topics ----------------------------------------------------------------------------
 
+# The last three values tell whether what a report says, or rests on, has changed.
 REPORTS: Final[LiteralString] = """
-SELECT r.id, c.id, c.parent_id, c.level, c.size, r.title, r.summary, r.rating
+SELECT r.id, c.id, c.parent_id, c.level, c.size, r.title, r.summary, r.rating,
+       r.created_at, coalesce(f.findings, 0), coalesce(f.places, 0)
 FROM ingestion_communityreport r
 JOIN ingestion_community c ON c.workspace_id = %(workspace)s AND c.id = r.community_id
+LEFT JOIN (SELECT f.report_id, count(DISTINCT f.id) AS findings, count(e.id) AS places
+           FROM ingestion_finding f
+           LEFT JOIN ingestion_findingevidence e
+             ON e.workspace_id = %(workspace)s AND e.finding_id = f.id
+           WHERE f.workspace_id = %(workspace)s
+           GROUP BY f.report_id) AS f ON f.report_id = r.id
 WHERE r.workspace_id = %(workspace)s
 ORDER BY c.level, c.size DESC, r.title, r.id
 """
 
-# Sentences of the summary before the other findings.
+# Of some reports. Sentences of the summary before the other findings.
 FINDINGS: Final[LiteralString] = """
 SELECT report_id, id, part = 'summary', summary, explanation FROM ingestion_finding
-WHERE workspace_id = %(workspace)s
+WHERE workspace_id = %(workspace)s AND report_id = ANY(%(reports)s::uuid[])
 ORDER BY report_id, part DESC, ordinal, id
 """
 
 PLACES_OF_FINDINGS: Final[LiteralString] = """
-SELECT finding_id, chunk_id, document_id FROM ingestion_findingevidence
-WHERE workspace_id = %(workspace)s
-ORDER BY finding_id, document_id, start, id
+SELECT e.finding_id, e.chunk_id, e.document_id
+FROM ingestion_finding f
+JOIN ingestion_findingevidence e ON e.workspace_id = %(workspace)s AND e.finding_id = f.id
+WHERE f.workspace_id = %(workspace)s AND f.report_id = ANY(%(reports)s::uuid[])
+ORDER BY e.finding_id, e.document_id, e.start, e.id
 """
 
 # Topics whose members are all excluded.

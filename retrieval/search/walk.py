@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -23,10 +23,12 @@ from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
 from kb_project.sql import run_sql
 from retrieval.search import dense, hybrid, lexical, sql
+from retrieval.search.process_cache import CACHE
 from retrieval.search.query import Query, ScoredChunk
 
-KEPT: Final = 8
-"""Snapshots kept in memory: about 2 MB for 700 passages, proportionally more for larger ones."""
+NODE_BYTES: Final = 250
+NAME_BYTES: Final = 700
+"""An id with its places in dictionaries, and a name with its words; both measured."""
 NEAREST: Final = 100
 """Passages whose similarity sets the scale of those the walk starts from."""
 CANDIDATES: Final = 200
@@ -106,14 +108,22 @@ def newest_index(query: Query) -> WalkIndex | None:
         query.note("graph_pending", f"The graph of names is still being built. {hybrid.INSTEAD}")
         return None
     try:
-        return _load(query.workspace_id, number)
+        load = partial(_load, query.workspace_id, number)
+        return CACHE.get("walk", query.workspace_id, number, load, bytes_held)
     except UnavailableError as error:
         query.note(error.code, f"{error.happened} {hybrid.INSTEAD}")
         return None
 
 
-@lru_cache(maxsize=KEPT)
-def _load(workspace_id: UUID, number: int) -> WalkIndex:
+def bytes_held(index: WalkIndex) -> int:
+    """Estimate what an index takes in memory with what is derived from it on first use."""
+    matrices = (index.to_entities, index.to_chunks)
+    arrays = sum(one.data.nbytes + one.indices.nbytes + one.indptr.nbytes for one in matrices)
+    nodes = len(index.chunk_ids) + len(index.entity_ids)
+    return int(arrays) + NODE_BYTES * nodes + NAME_BYTES * len(index.name_keys)
+
+
+def _load(workspace_id: UUID, number: int, _before: WalkIndex | None = None) -> WalkIndex:
     rows = WalkSnapshot.objects.in_workspace(workspace_id).filter(number=number)
     payload = rows.values_list("payload", flat=True).first()
     if payload is None:  # replaced since the number was read

@@ -1,8 +1,8 @@
 """A workspace's reports, and what a question may see of them.
 
-They are cached in the process as long as nothing about them changes, which every question checks. A
-question with a scope sees the statements that rest only on documents of the scope, and neither
-title nor summary, which may speak of others.
+They are cached in the process. Every question checks whether anything about them has changed; then
+only reports that changed are read and indexed again. A question with a scope sees the statements
+that rest only on documents of the scope, and neither title nor summary, which may speak of others.
 """
 
 from __future__ import annotations
@@ -12,19 +12,26 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from ingestion.knowledge import corpus
+from ingestion.knowledge.corpus import CorpusCounts
 from kb_project.sql import bulk_plans, run_sql
 from kb_project.text.terms import terms
 from retrieval.search import sql
+from retrieval.search.process_cache import CACHE
 from retrieval.search.query import Query
 
-KEPT: Final = 4
-"""Workspaces kept in memory: some 15 kB for each report."""
+REPORT_BYTES: Final = 1_500
+STATEMENT_BYTES: Final = 900
+"""A report and a statement in memory beside their texts, with their words in the index."""
+MOST_GARBAGE: Final = 1 / 2
+"""Share of reports in the index that are gone from which on it is made again."""
 LONGEST_TITLE: Final = 120
+MARK: Final = slice(8, None)
+"""The values of a row of ``sql.REPORTS`` that show a change."""
 SATURATION: Final = 1.2
 LENGTH: Final = 0.75
 """k1 and b of BM25."""
@@ -34,19 +41,51 @@ Part = tuple[int, int]
 
 
 class WordIndex:
-    """An index of reports by their words; ``reports`` are the parts of each report as text."""
+    """An index of reports by their words; ``reports`` are the parts of each report as text.
+
+    Each indexed report has a slot of its own: reports that are gone leave theirs behind.
+    """
 
     def __init__(self, reports: Iterable[Sequence[str]]) -> None:
-        # Flat sequences of place, part and count: tuples would take ten times the memory.
-        self._held: defaultdict[str, array[int]] = defaultdict(partial(array, "I"))
+        # Flat sequences of slot, part and count: tuples would take ten times the memory.
+        self._held: dict[str, array[int]] = {}
         self._lengths: list[array[int]] = []
-        for place, parts in enumerate(reports):
-            self._lengths.append(array("I"))
-            for number, text in enumerate(parts):
-                counts = Counter(terms(text))
-                self._lengths[place].append(counts.total())
-                for term, count in counts.items():
-                    self._held[term].extend((place, number, count))
+        self._slots: list[int] = []
+        own: set[str] = set()
+        for parts in reports:
+            self._add(parts, own)
+
+    def revised(self, reports: Iterable[int | Sequence[str]]) -> WordIndex:
+        """Return the index of reports in another order, each one that is here, by its place, or a
+        new one. This index stays as it is."""
+        made = WordIndex(())
+        made._held, made._lengths = dict(self._held), list(self._lengths)
+        own: set[str] = set()
+        for one in reports:
+            if isinstance(one, int):
+                made._slots.append(self._slots[one])
+            else:
+                made._add(one, own)
+        return made
+
+    @property
+    def garbage(self) -> float:
+        """The share of indexed reports that are gone."""
+        return 1 - len(self._slots) / max(1, len(self._lengths))
+
+    def _add(self, parts: Sequence[str], own: set[str]) -> None:
+        """Index a report; ``own`` are the terms whose sequences are shared with no other index."""
+        slot = len(self._lengths)
+        self._slots.append(slot)
+        self._lengths.append(array("I"))
+        for number, text in enumerate(parts):
+            counts = Counter(terms(text))
+            self._lengths[slot].append(counts.total())
+            for term, count in counts.items():
+                if term not in own:
+                    own.add(term)
+                    self._held[term] = array("I", self._held.get(term, ()))
+                self._held[term].extend((slot, number, count))
 
     def scores(
         self, wanted: Sequence[str], shown: Mapping[int, frozenset[int]]
@@ -55,15 +94,17 @@ class WordIndex:
 
         What is not shown adds nothing, not even to the statistics.
         """
+        slots = self._slots
         lengths = {
-            place: sum(self._lengths[place][number] for number in parts)
+            place: sum(self._lengths[slots[place]][number] for number in parts)
             for place, parts in shown.items()
         }
         mean = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
+        by_slot = {slots[place]: (place, parts) for place, parts in shown.items()}
         whole: defaultdict[int, float] = defaultdict(float)
         parts: defaultdict[Part, float] = defaultdict(float)
         for term in wanted:
-            found = self._found(term, shown)
+            found = self._found(term, by_slot)
             counts: Counter[int] = Counter()
             for place, _, count in found:
                 counts[place] += count
@@ -74,10 +115,20 @@ class WordIndex:
                 parts[place, number] += rarity * _saturated(count, 1.0)
         return dict(whole), dict(parts)
 
-    def _found(self, term: str, shown: Mapping[int, frozenset[int]]) -> list[tuple[int, int, int]]:
+    def _found(
+        self, term: str, by_slot: Mapping[int, tuple[int, frozenset[int]]]
+    ) -> list[tuple[int, int, int]]:
+        """Return the place, the part and the count wherever a shown part has the term."""
         held = self._held.get(term, ())
-        triples = zip(held[0::3], held[1::3], held[2::3], strict=True)
-        return [one for one in triples if one[1] in shown.get(one[0], ())]
+        found = []
+        for slot, number, count in zip(held[0::3], held[1::3], held[2::3], strict=True):
+            place, parts = by_slot.get(slot, _NOWHERE)
+            if number in parts:
+                found.append((place, number, count))
+        return found
+
+
+_NOWHERE: Final[tuple[int, frozenset[int]]] = (0, frozenset())
 
 
 def _saturated(count: int, length: float) -> float:
@@ -109,12 +160,19 @@ class Report:
     summary: str
     rating: float
     statements: tuple[Statement, ...]
+    mark: tuple[object, ...] = ()
+    """What differs after any change to the report or to what it rests on."""
 
     @property
     def heading(self) -> str:
         """The text that is in no statement."""
         is_quoted = any(one.is_summary for one in self.statements)
         return self.title if is_quoted else f"{self.title}. {self.summary}"
+
+    @property
+    def texts(self) -> list[str]:
+        """Its parts: the heading, then the statements."""
+        return [self.heading, *(one.text for one in self.statements)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +187,43 @@ class Library:
     1."""
 
     @classmethod
-    def of(cls, reports: tuple[Report, ...], waiting: int) -> Library:
-        words = WordIndex([one.heading, *(part.text for part in one.statements)] for one in reports)
+    def of(
+        cls, reports: tuple[Report, ...], waiting: int, before: Library | None = None
+    ) -> Library:
+        """Build the library; reports with the statements of ``before`` are not indexed again."""
         resting: defaultdict[UUID, list[Part]] = defaultdict(list)
         for place, report in enumerate(reports):
             for number, statement in enumerate(report.statements, start=1):
                 for chunk in statement.chunks:
                     resting[chunk].append((place, number))
-        return cls(reports, words, waiting, dict(resting))
+        return cls(reports, _indexed(reports, before), waiting, dict(resting))
+
+    @property
+    def size(self) -> int:
+        """An estimate of its bytes in memory."""
+        statements = [one for report in self.reports for one in report.statements]
+        texts = sum(len(one.text) for one in statements)
+        summaries = sum(len(one.summary) for one in self.reports)
+        entries = REPORT_BYTES * len(self.reports) + STATEMENT_BYTES * len(statements)
+        return entries + texts + summaries
+
+
+def _indexed(reports: Sequence[Report], before: Library | None) -> WordIndex:
+    if before is None or not before.reports:
+        return WordIndex(one.texts for one in reports)
+    old = {report.id: (place, report) for place, report in enumerate(before.reports)}
+
+    def unchanged(one: Report) -> int | None:
+        place, report = old.get(one.id, (None, one))
+        # Statements that were not read again are the same objects.
+        is_same = report.heading == one.heading and report.statements is one.statements
+        return place if is_same else None
+
+    found = [unchanged(one) for one in reports]
+    made = before.words.revised(
+        one.texts if place is None else place for one, place in zip(reports, found, strict=True)
+    )
+    return made if made.garbage <= MOST_GARBAGE else WordIndex(one.texts for one in reports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +267,12 @@ class Topic:
 def load(query: Query) -> Library:
     """Return the workspace's current reports."""
     counts = corpus.counts(workspace_id=query.workspace_id)
-    waiting = counts.topics - counts.reports
-    return _read(query.workspace_id, counts.changes, counts.reports, waiting)
+    read = partial(_read, query.workspace_id, counts)
+    return CACHE.get("reports", query.workspace_id, counts.changes, read, _size)
+
+
+def _size(library: Library) -> int:
+    return library.size
 
 
 def topics(query: Query, library: Library) -> list[Topic]:
@@ -209,21 +300,33 @@ def _left_out(query: Query) -> frozenset[UUID]:
     return frozenset(community for (community,) in rows)
 
 
-@lru_cache(maxsize=KEPT)
-def _read(workspace_id: UUID, _changes: int, reports: int, waiting: int) -> Library:
-    if not reports:
-        return Library.of((), waiting=waiting)
-    parameters = {"workspace": workspace_id}
+def _read(workspace_id: UUID, counts: CorpusCounts, before: Library | None) -> Library:
+    """Read the reports; of those that ``before`` has unchanged, only what ranks them."""
+    waiting = counts.topics - counts.reports
+    if not counts.reports:
+        return Library.of((), waiting)
+    known = {report.id: report for report in before.reports} if before else {}
     with bulk_plans():
-        heads = run_sql(sql.REPORTS, parameters)
-        findings = run_sql(sql.FINDINGS, parameters)
-        places = run_sql(sql.PLACES_OF_FINDINGS, parameters)
-    return Library.of(_reports(heads, findings, places), waiting=waiting)
+        heads = run_sql(sql.REPORTS, {"workspace": workspace_id})
+        unread = [row[0] for row in heads if row[0] not in known or known[row[0]].mark != row[MARK]]
+        values = {"workspace": workspace_id, "reports": unread}
+        findings = run_sql(sql.FINDINGS, values) if unread else []
+        places = run_sql(sql.PLACES_OF_FINDINGS, values) if unread else []
+    changed = set(unread)
+    statements = _statements(findings, places)
+    statements |= {id_: report.statements for id_, report in known.items() if id_ not in changed}
+    reports = tuple(
+        Report(id_, community, parent, level, size, title, summary, rating, said, tuple(mark))
+        for id_, community, parent, level, size, title, summary, rating, *mark in heads
+        for said in [statements.get(id_, ())]
+    )
+    return Library.of(reports, waiting, before)
 
 
-def _reports(
-    reports: Sequence[Any], findings: Sequence[Any], places: Sequence[Any]
-) -> tuple[Report, ...]:
+def _statements(
+    findings: Sequence[Any], places: Sequence[Any]
+) -> dict[UUID, tuple[Statement, ...]]:
+    """Return the statements of each report."""
     resting: defaultdict[UUID, list[tuple[UUID, UUID]]] = defaultdict(list)
     for finding, chunk, document in places:
         resting[finding].append((chunk, document))
@@ -233,10 +336,7 @@ def _reports(
         documents = frozenset(document for _, document in resting[id_])
         text = _line([summary, explanation])
         statements[report].append(Statement(text, is_summary, chunks, documents))
-    return tuple(
-        Report(id_, community, parent, level, size, title, summary, rating, tuple(statements[id_]))
-        for id_, community, parent, level, size, title, summary, rating in reports
-    )
+    return {report: tuple(found) for report, found in statements.items()}
 
 
 def _line(texts: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.models import Document
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search import services, walk
+from retrieval.search import services
 from retrieval.search.query import QuestionVector
 from retrieval.search.scope import Scope
 from tests import rows
@@ -81,10 +81,6 @@ def test_a_new_snapshot_is_walked_at_once(films):
     titles = {hit.title for hit in search(workspace, "What of Ada Lind?").hits}
 
     assert "Strand" in titles
-
-
-def test_snapshots_in_memory_are_few(films):
-    assert walk._load.cache_info().maxsize == walk.KEPT
 
 
 def test_a_question_without_names_still_finds_what_is_near(films):

@@ -6,7 +6,7 @@ from ingestion.models import Community, CommunityReport, Finding, FindingEvidenc
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import global_search
 from retrieval.search.global_search import reports
-from retrieval.search.global_search.reports import WordIndex
+from retrieval.search.global_search.reports import Library, WordIndex
 from retrieval.search.query import Query, QuestionVector
 from tests import rows
 from tests.retrieval.search.global_search.reef import Reef, lights_and_roads
@@ -63,6 +63,29 @@ def test_whatever_changes_is_seen_at_once(reef, change):
 
     assert after is not before
     assert (after.reports, after.waiting) != (before.reports, before.waiting)
+
+
+def test_only_reports_that_changed_are_read_again(reef):
+    before = shelf(reef)
+    with access.in_workspace(reef.workspace.pk):
+        first, *_ = CommunityReport.objects.in_workspace(reef.workspace).order_by("title")
+        first.delete()
+    reef.topic("Tides", {"Keeper0 watches the tide.": ["Light 0"]}, [])
+
+    after = shelf(reef)
+
+    old = {report.title: report.statements for report in before.reports}
+    new = {report.title: report.statements for report in after.reports}
+    assert new.keys() == old.keys() - {first.title} | {"Tides"}
+    assert all(new[title] is old[title] for title in new.keys() & old.keys())
+    made = Library.of(after.reports, after.waiting)
+    everything = {place: frozenset({0, 1}) for place in range(len(after.reports))}
+    for words in (["tide"], ["lamp", "keeper0"], ["gravel"], ["lighthous"]):
+        assert after.words.scores(words, everything) == made.words.scores(words, everything)
+    assert after.resting == made.resting
+    kept = before.words.scores(["lamp"], {0: frozenset({0, 1}), 1: frozenset({0, 1})})
+    again = Library.of(before.reports, 0).words
+    assert kept == again.scores(["lamp"], {0: frozenset({0, 1}), 1: frozenset({0, 1})})
 
 
 def test_a_topic_without_a_report_is_waited_for(reef):

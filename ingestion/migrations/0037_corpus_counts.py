@@ -235,7 +235,7 @@ ALTER TABLE ingestion_posting ADD CONSTRAINT ingestion_posting_pkey
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("ingestion", "0034_summary_layout"),
+        ("ingestion", "0036_indexes_of_edits"),
         ("workspaces", "0019_model_parameters"),
     ]
 
