@@ -66,7 +66,8 @@ class ProcessCache:
                     value = make(found.value if found else None)
                     found = _Kept(stamp, value, size(value))
                     self._keep(key, found)
-        return found.value  # type: ignore[no-any-return]
+        kept: Value = found.value
+        return kept
 
     def _find(self, key: _Key) -> _Kept | None:
         with self._lock:
