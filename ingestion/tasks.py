@@ -8,7 +8,8 @@ from ingestion.documents import lifecycle
 from ingestion.editions import services as editions
 from ingestion.exchange import importing
 from ingestion.health import services as health
-from ingestion.pipeline import batching, pausing, recovery, runner, turns, workspace_jobs
+from ingestion.pipeline import batching, needs, pausing, recovery, runner, turns, workspace_jobs
+from ingestion.pipeline.needs import Need
 from ingestion.topics import digests
 from workspaces import idempotency, limits
 from workspaces.administration import deletion, exports
@@ -48,11 +49,12 @@ def sync_editions(workspace_id: str) -> None:
 
 def sweep() -> None:
     """Runs every minute, by the schedule that migration 0003 creates."""
-    recovery.sweep()
+    found = needs.find_needs()
+    recovery.sweep(found)
     editions.sync_all()
-    lifecycle.trash_purge()
-    health.take_up()
-    importing.take_up()
+    lifecycle.trash_purge(found.get(Need.TRASH, ()))
+    health.take_up(found.get(Need.CHECK, ()))
+    importing.take_up(found.get(Need.IMPORT, ()))
     deletion.workspaces_purge()
     exports.forget_old_exports()
 

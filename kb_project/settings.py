@@ -298,13 +298,13 @@ DATABASES = database_settings(DATA_DIR)
 SILENCED_SYSTEM_CHECKS = ["models.W035", "security.W021"]
 
 # --- the queue -----------------------------------------------------------------------------------
-# Our own tables are the record of work; a queue entry only wakes a worker. `retry` must exceed
-# `timeout`, or the broker hands a task out twice (check kb.E002). `name` signs the entries, so
-# every lane shares it; `manage.py worker --lane` chooses the queue that a worker reads.
+# A queue entry only wakes a worker. `retry` must exceed `timeout`, or a task is handed out twice
+# (check kb.E002). `name` signs entries, so lanes share it; `worker --lane` chooses the queue.
 Q_CLUSTER = {
     "name": "concordance",
     "cluster_name": "main",
     "orm": "default",
+    "broker_class": "kb_project.jobs.queue.Queue",
     "workers": env_int("CONCORDANCE_WORKERS", 1, minimum=1),
     "timeout": 6 * 3600,
     "retry": 7 * 3600,

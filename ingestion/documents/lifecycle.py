@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -157,9 +157,10 @@ def _deleted(change: ChangeContext, documents: Sequence[Document]) -> HistoryEve
     return event
 
 
-def trash_purge() -> int:
-    """Delete for good what has been in the trash for too long; returns the number of documents."""
-    sources = Workspace.objects.filter(source=None).order_by("pk")
+def trash_purge(workspaces: Collection[uuid.UUID]) -> int:
+    """Delete for good what has been in the trash of these workspaces for too long; returns the
+    number of documents."""
+    sources = Workspace.objects.filter(pk__in=workspaces, source=None).order_by("pk")
     return sum(_purge(workspace) for workspace in sources)
 
 

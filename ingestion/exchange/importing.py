@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
@@ -299,10 +299,10 @@ def _fact_rulings(plan: Plan) -> Iterator[tuple[Ref, Ref, RelationshipRuling.Fie
 
 
 # --- recovery -------------------------------------------------------------------------------------
-def take_up() -> int:
-    """Wake waiting imports that no worker took up, or whose worker died; returns how many."""
-    ids = Workspace.objects.filter(source=None).order_by("pk").values_list("pk", flat=True)
-    return sum(_take_up(workspace_id) for workspace_id in list(ids))
+def take_up(workspaces: Collection[uuid.UUID]) -> int:
+    """Wake imports of these workspaces that no worker took up, or whose worker died; returns how
+    many."""
+    return sum(map(_take_up, workspaces))
 
 
 def _take_up(workspace_id: uuid.UUID) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -286,10 +287,10 @@ def _forget_old(workspace_id: uuid.UUID) -> None:
         rows.filter(state=CheckState.DONE).exclude(pk__in=kept).delete()
 
 
-def take_up() -> int:
-    """Wake waiting checks that no worker took up, or whose worker died; returns how many."""
-    ids = Workspace.objects.order_by("pk").values_list("pk", flat=True)
-    return sum(_take_up(workspace_id) for workspace_id in list(ids))
+def take_up(workspaces: Collection[uuid.UUID]) -> int:
+    """Wake waiting checks of these workspaces that no worker took up, or whose worker died; returns
+    how many."""
+    return sum(map(_take_up, workspaces))
 
 
 def _take_up(workspace_id: uuid.UUID) -> int:

@@ -80,6 +80,9 @@ class IngestionJob(TenantModel):
                 condition=models.Q(state__in=["pending", "running"]),
                 name="job_unfinished",
             ),
+            models.Index(
+                fields=["workspace"], condition=models.Q(state="paused"), name="job_paused"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -140,13 +143,15 @@ class CorpusVersion(models.Model):
     """A counter that grows in the transaction that ends any stage of any document or refresh.
 
     While a job is unfinished, searchable data changes without it: read it through
-    ``ingestion.knowledge.corpus``.
+    ``ingestion.knowledge.corpus``. ``trees_seen`` is the number at which no summary tree was
+    missing: while both are the same, none is.
     """
 
     workspace = models.OneToOneField(
         Workspace, primary_key=True, on_delete=models.DO_NOTHING, related_name="+"
     )
     number = models.BigIntegerField(default=0)
+    trees_seen = models.BigIntegerField(default=0, db_default=0)
 
     objects = TenantQuerySet.as_manager()
 

@@ -24,6 +24,7 @@ from ingestion.models import ConsistencyCheck, GraphImport, IngestionJob, RunSta
 from ingestion.pipeline import (
     batching,
     leases,
+    needs,
     pausing,
     runner,
     sql,
@@ -33,7 +34,6 @@ from ingestion.pipeline import (
 from kb_project.jobs import cluster, workers
 from kb_project.sql import run_sql
 from workspaces import access
-from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -55,24 +55,26 @@ def start_lane(lane: str) -> int:
     The lane's queue entries are deleted first: some may be locked, for hours, by a dead worker.
     They are only wake-ups.
     """
+    needing = needs.of_work(needs.find_needs())
     with transaction.atomic():
         OrmQ.objects.filter(key=lane).delete()
         turns.forget(lane)
-        woken = sum(recover(workspace_id, lanes=(lane,)) for workspace_id in _workspace_ids())
+        woken = sum(recover(workspace_id, lanes=(lane,)) for workspace_id in needing)
     if lane == runner.EMBEDDING:
         woken += workspace_jobs.renew_foreign_vectors()
     logger.info("lane started lane=%s jobs_woken=%s", lane, woken)
     return woken
 
 
-def sweep() -> int:
+def sweep(found: needs.Needs) -> int:
     """Free what dead workers held, wake jobs that no queue entry calls for, and retry those that
     only wait for an unavailable model; return how many jobs.
     """
     idle = [lane for lane in runner.LANES if is_idle(lane)]
-    return sum(
-        recover(workspace_id, lanes=idle) + pausing.resume_what_may_fare_better(workspace_id)
-        for workspace_id in _workspace_ids()
+    woken = sum(recover(workspace_id, lanes=idle) for workspace_id in needs.of_work(found))
+    return woken + sum(
+        pausing.resume_what_may_fare_better(workspace_id)
+        for workspace_id in found.get(needs.Need.PAUSED, ())
     )
 
 
@@ -106,10 +108,6 @@ def left_waiting(rows: QuerySet[Row], patience: timedelta) -> list[Row]:
             rows.filter(pk=row.pk).update(state="waiting", worker="")
     waiting = list(rows.filter(state="waiting", created_at__lt=now - FORGOTTEN))
     return waiting if waiting and is_idle(runner.MAIN) else []
-
-
-def _workspace_ids() -> list[uuid.UUID]:
-    return list(Workspace.at_work().order_by("pk").values_list("pk", flat=True))
 
 
 def _wake_unfinished(workspace_id: uuid.UUID, lanes: Collection[str]) -> int:

@@ -21,7 +21,7 @@ from django_q.tasks import async_task
 
 from ingestion.changes import version_changes
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
-from ingestion.pipeline import leases, sql, transitions, turns
+from ingestion.pipeline import leases, needs, sql, transitions, turns
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages import (
     chunk,
@@ -369,8 +369,8 @@ def after_lane(job: IngestionJob, lane: str) -> None:
 
 def request_missed_tree(workspace_id: uuid.UUID) -> None:
     """Request a refresh if vectors arrived after the one that wanted to build a tree from them."""
-    fingerprint = ports_for(workspace_id).embedder.fingerprint
-    if not main_lane_is_busy(workspace_id) and tree.is_missed(workspace_id, fingerprint):
+    is_missed = partial(tree.is_missed, workspace_id, ports_for(workspace_id).embedder.fingerprint)
+    if not main_lane_is_busy(workspace_id) and needs.is_tree_missed(workspace_id, is_missed):
         request_refresh(workspace_id)
 
 

@@ -283,8 +283,8 @@ def test_what_has_been_in_the_trash_for_too_long_is_deleted(change: ChangeContex
         then = timezone.now() - timedelta(days=settings.TRASH_DAYS, minutes=1)
         Document.objects.in_workspace(change.workspace).filter(pk=old.pk).update(trashed_at=then)
 
-    assert lifecycle.trash_purge() == 1
-    assert lifecycle.trash_purge() == 0
+    assert lifecycle.trash_purge([change.workspace.pk]) == 1
+    assert lifecycle.trash_purge([change.workspace.pk]) == 0
 
     with access.in_workspace(change.workspace.pk):
         assert list(Document.objects.in_workspace(change.workspace)) == [new]

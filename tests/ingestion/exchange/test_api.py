@@ -189,7 +189,7 @@ def test_an_import_whose_worker_died_is_taken_up_again(cast: rows.Cast):
 
     OrmQ.objects.all().delete()
 
-    assert importing.take_up() == 1
+    assert importing.take_up([cast.workspace.pk]) == 1
     importing.run(cast.workspace.pk, import_id)
     with access.in_workspace(cast.workspace.pk):
         assert row.get().state == "done"

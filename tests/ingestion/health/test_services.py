@@ -150,7 +150,7 @@ def test_the_sweep_takes_up_what_a_dead_worker_left(workspace: Workspace):
     set_row(row, state=CheckState.RUNNING, worker=f"{host}:999999:1", created_at=old)
     OrmQ.objects.all().delete()
 
-    assert services.take_up() == 1
+    assert services.take_up([row.workspace_id]) == 1
 
     assert fresh(row).state == CheckState.WAITING
     assert calls() == 1

@@ -15,7 +15,7 @@ from django_q.models import OrmQ
 from ingestion import tasks
 from ingestion.documents import services
 from ingestion.models import DocumentState, IngestionJob, RunState, StageRun
-from ingestion.pipeline import batching, inline, pausing, recovery, runner
+from ingestion.pipeline import batching, inline, needs, pausing, recovery, runner
 from ingestion.stage import Progress, StageOutcome
 from kb_project.errors import BudgetError, EndpointError, PauseError, RefusedError
 from kb_project.ports import Ports
@@ -221,10 +221,10 @@ def test_the_queue_can_resume_a_workspace(workspace: Workspace, monkeypatch):
 def test_the_sweep_tries_again_after_two_minutes(workspace: Workspace, monkeypatch, code: str):
     jobs = paused(workspace, monkeypatch, EndpointError("Away.", code=code))
 
-    recovery.sweep()
+    recovery.sweep(needs.find_needs())
     at_once = fresh(jobs[0]).state
     minutes_pass(workspace, 2.1)
-    recovery.sweep()
+    recovery.sweep(needs.find_needs())
 
     assert at_once == RunState.PAUSED
     assert [fresh(job).state for job in jobs] == [RunState.PENDING] * 2
@@ -239,7 +239,7 @@ def test_the_sweep_leaves_what_waiting_does_not_help(
     jobs = paused(workspace, monkeypatch, error)
     minutes_pass(workspace, 60)
 
-    recovery.sweep()
+    recovery.sweep(needs.find_needs())
 
     assert fresh(jobs[0]).state == RunState.PAUSED
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from ingestion import tasks
-from ingestion.models import Entity, IngestionJob, RunState, StageRun
-from ingestion.pipeline import recovery, runner
+from ingestion.models import CorpusVersion, Entity, IngestionJob, RunState, StageRun
+from ingestion.pipeline import needs, recovery, runner
 from tests import rows
 from tests.ingestion.jobs import add, pretended, refreshes, run_of, states
 from tests.ingestion.pipeline.test_leases import dead_worker, hold
@@ -208,3 +208,32 @@ def test_a_call_that_comes_late_does_nothing(job: IngestionJob, monkeypatch):
             tasks.run_lane(str(job.workspace_id), str(job.pk), MAIN)
 
     assert ran.count("parse") == 1
+
+
+# --- which workspaces the sweep visits ------------------------------------------------------------
+def test_only_workspaces_that_need_something_are_visited(job: IngestionJob, workspace: Workspace):
+    changed, paused, quiet = (rows.make_workspace(name) for name in ("Changed", "Paused", "Quiet"))
+    change(changed)
+    with access.in_workspace(paused.pk):
+        IngestionJob.objects.create(workspace=paused, kind="workspace", state=RunState.PAUSED)
+
+    found = needs.find_needs()
+
+    assert found == {
+        needs.Need.WORK: [workspace.pk],
+        needs.Need.CHANGED: [changed.pk],
+        needs.Need.PAUSED: [paused.pk],
+    }
+    assert quiet.pk not in needs.of_work(found)
+
+
+def test_missing_trees_are_looked_for_once_after_work_has_ended(workspace: Workspace):
+    with access.in_workspace(workspace.pk):
+        CorpusVersion.objects.create(workspace=workspace, number=7)
+    before = needs.find_needs()
+
+    recovery.sweep(before)
+
+    assert before == {needs.Need.TREE: [workspace.pk]}
+    assert needs.find_needs() == {}
+    assert refreshes(workspace) == []

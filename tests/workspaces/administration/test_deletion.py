@@ -13,8 +13,8 @@ from django_q.models import OrmQ
 
 from ingestion import tasks
 from ingestion.documents import services as documents
-from ingestion.models import IngestionJob, RunState
-from ingestion.pipeline import recovery, runner
+from ingestion.models import CorpusVersion, IngestionJob, RunState
+from ingestion.pipeline import needs, recovery, runner
 from kb_project.errors import ConflictError, InputError, NotFoundError, PauseError
 from kb_project.ports import graph_store
 from kb_project.sql import run_sql
@@ -263,7 +263,7 @@ def test_the_sweep_passes_over_a_deleted_workspace(reading):
     delete(cast)
     runner.run_lane(job, runner.MAIN)
 
-    recovery.sweep()
+    recovery.sweep(needs.find_needs())
 
     assert job_now(job).state == RunState.PAUSED
 
@@ -275,11 +275,14 @@ def test_a_deleted_workspace_stops_neither_the_sweep_nor_a_starting_worker(lane:
     edition = Workspace.objects.create(
         name="Harbour", slug="edition-of-it", source=cast.workspace, is_current=False
     )
+    for one in (cast.workspace, other.workspace, edition):
+        with access.in_workspace(one.pk):
+            CorpusVersion.objects.create(workspace=one, number=1)
     delete(cast)
 
-    recovery.sweep()
+    looked_at = needs.of_work(needs.find_needs())
+    recovery.sweep(needs.find_needs())
     recovery.start_lane(lane)
 
-    looked_at = recovery._workspace_ids()
     assert other.workspace.pk in looked_at
     assert not {cast.workspace.pk, edition.pk} & set(looked_at)
