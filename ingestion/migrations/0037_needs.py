@@ -52,7 +52,7 @@ DROP = "DROP FUNCTION ingestion_needs(timestamptz);"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ingestion", "0035_community_title")]
+    dependencies = [("ingestion", "0036_indexes_of_edits")]
 
     operations = [
         migrations.AddField(
