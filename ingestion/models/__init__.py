@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ingestion.models.collections import Collection, CollectionGrant
 from ingestion.models.communities import (
+    Clustering,
     Community,
     CommunityMember,
     CommunityReport,
@@ -88,6 +89,7 @@ __all__ = [
     "ChunkExtraction",
     "Claim",
     "ClaimRuling",
+    "Clustering",
     "Collection",
     "CollectionGrant",
     "Community",

@@ -69,6 +69,28 @@ class CommunityMember(models.Model):
         return f"{self.entity_id} in {self.community_id}"
 
 
+class Clustering(models.Model):
+    """How the communities divided the graph when all of it was last clustered.
+
+    See ``ingestion.stages.communities.keeping.Figures``.
+    """
+
+    workspace = models.OneToOneField(
+        Workspace, primary_key=True, on_delete=models.DO_NOTHING, related_name="+"
+    )
+    entities = models.PositiveIntegerField()
+    roots = models.FloatField()
+    finest = models.FloatField()
+    largest = models.PositiveIntegerField()
+    beside = models.PositiveIntegerField()
+    made_at = models.DateTimeField(auto_now=True)
+
+    objects = TenantQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.entities} entities in {self.workspace_id}"
+
+
 class EntityPosition(models.Model):
     """Where an entity is drawn in pictures of the graph.
 

@@ -3,10 +3,10 @@
 In: all entities and relationships of the workspace.  Out: Community rows with their members, level
 0 being the root; every entity belongs to one community of level 0.
 Safe to repeat: the same graph gives the same communities, and only differences are written, in one
-transaction. Communities stay as they are while clustering again would hardly be better
-(``keeping``). A community whose members or sub-communities changed is marked for a new report. It
-keeps its id, and with it its report and every link to it, as long as most of its members stay
-together.
+transaction. Communities stay as they are, and only what is around a change moves; the whole graph
+is clustered again when it has changed much (``keeping``). A community whose members or
+sub-communities changed is marked for a new report. It keeps its id, and with it its report and
+every link to it, as long as most of its members stay together.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from uuid import UUID, uuid5
 
 from django.utils import timezone
 
-from ingestion.models import Community, Entity, IngestionJob
+from ingestion.models import Clustering, Community, Entity, IngestionJob
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
+from ingestion.stages.communities import keeping
 from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
-from ingestion.stages.communities.keeping import kept_or_new
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
 from workspaces import access
@@ -90,6 +90,8 @@ FOR KEY SHARE OF entity
 # Shared members divided by the members of both: below this it is a different community.
 LEAST_OVERLAP: Final = 0.3
 
+FIGURES: Final = ("entities", "roots", "finest", "largest", "beside")
+
 Membership = tuple[UUID, UUID]
 
 
@@ -131,12 +133,27 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         named = Entity.objects.in_workspace(workspace_id).order_by("key", "sense")
         entities = named.values_list("pk", flat=True)
         links = [Link(*row) for row in run_sql(LINKS, {"workspace": workspace_id})]
-        clusters = kept_or_new(hierarchy(entities, links), as_clusters(old, workspace_id), links)
+        clusters = _clusters(workspace_id, list(entities), links, as_clusters(old, workspace_id))
         new = identified(clusters, old, workspace_id)
         found = changes(old, new)
         _save(workspace_id, found)
     progress(1, 1)
     return StageOutcome(written=len(found.added) + len(found.moved) + len(found.removed))
+
+
+def _clusters(
+    workspace_id: UUID, entities: Sequence[UUID], links: Sequence[Link], old: Sequence[Cluster]
+) -> Sequence[Cluster]:
+    """The earlier clusters with what changed since; those of the whole graph when that is due."""
+    last = Clustering.objects.in_workspace(workspace_id).first()
+    if last is not None:
+        clusters, now = keeping.brought_up_to_date(entities, links, old)
+        if not keeping.is_due(now, keeping.Figures(*(getattr(last, name) for name in FIGURES))):
+            return clusters
+    clusters, now = keeping.kept_or_new(hierarchy(entities, links), old, links)
+    values = {name: getattr(now, name) for name in FIGURES}
+    Clustering.objects.update_or_create(workspace_id=workspace_id, defaults=values)
+    return clusters
 
 
 def _load(workspace_id: UUID) -> dict[UUID, Group]:

@@ -12,7 +12,15 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set as AbstractSet,
+)
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -74,19 +82,29 @@ class _Unplaced:
 
 
 def hierarchy(
-    entities: Iterable[UUID], links: Iterable[Link], *, max_size: int = MAX_SIZE
+    entities: Iterable[UUID],
+    links: Iterable[Link],
+    *,
+    max_size: int = MAX_SIZE,
+    settled: AbstractSet[UUID] = frozenset(),
+    apart: AbstractSet[UUID] = frozenset(),
 ) -> list[Cluster]:
     """Clusters, parents before children: the same list for links in any order.
 
     Every entity is in exactly one cluster of level 0, and at most one of every further level.
-    Of equally good clusters, the order of the entities decides.
+    Of equally good clusters, the order of the entities decides. Parts of the graph with an entity
+    that is ``settled`` have their topics already and get no clusters; those whose entities are all
+    ``apart`` stay gathered with what is too small for a topic.
     """
     ids = list(dict.fromkeys(entities))
     links = list(links)
     weights = pair_weights(links, {entity: place for place, entity in enumerate(ids)})
     sentences = _sentences(links)
     topics, rest = _by_weight(components(len(ids), weights), sentences, ids)
-    in_topics = frozenset(place for topic in topics for place in topic)
+    new = [topic for topic in topics if settled.isdisjoint(ids[place] for place in topic)]
+    still = [topic for topic in new if apart >= {ids[place] for place in topic}]
+    new = [topic for topic in new if topic not in still]
+    in_topics = frozenset(place for topic in new for place in topic)
     inside = {pair: weight for pair, weight in weights.items() if pair[0] in in_topics}
     neighbours: defaultdict[int, dict[int, float]] = defaultdict(dict)
     for (a, b), weight in inside.items():
@@ -96,7 +114,7 @@ def hierarchy(
         for place, entity in enumerate(ids)
     }
     found, alone = _bundled(list(_leiden(inside, max_size)), neighbours, documents)
-    return _in_order([*found, *_gathered([*rest, *alone], first_of_own=not topics)], ids)
+    return _in_order([*found, *_gathered([*rest, *alone, *still], first_of_own=not topics)], ids)
 
 
 def pair_weights(links: Iterable[Link], places: Mapping[UUID, int]) -> dict[Pair, float]:

@@ -2,15 +2,19 @@
 
 One changed sentence may change every cluster of a graph, since a clustering is one of many that are
 nearly as good; then every report is written again and every topic is another. So earlier clusters
-stay, new entities join those they are most closely related to, and only new parts of the graph are
-clustered on their own. The new clustering is taken when it is clearly better (its modularity), or
-when clusters have outgrown what people can survey.
+stay, and only what is around a change moves, as in dynamic Leiden (Sahu 2024, its frontier): new
+entities join those they are most closely related to, and they and their neighbours move to another
+root where that divides the graph better; new parts of the graph are clustered on their own.
+
+The whole graph is clustered again (``is_due``) when the kept clusters divide it less well than when
+that was last done, when it has grown or shrunk much, or when clusters have outgrown what people can
+survey. The new clustering is taken when it is clearly better (its modularity).
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import (
     Callable,
     Collection,
@@ -30,6 +34,7 @@ from ingestion.stages.communities.clustering import (
     MOST_SIBLINGS,
     Cluster,
     Link,
+    hierarchy,
 )
 
 LEAST_QUALITY: Final = 0.9
@@ -37,6 +42,13 @@ LEAST_QUALITY: Final = 0.9
 new clusters of nearly the same graph differ by half of that among the smallest."""
 MOST_GROWTH: Final = 1.5
 """How far clusters, or their number side by side, may exceed their limits."""
+
+MOST_CHANGE: Final = 0.05
+"""Growth of the graph, as a share, after which it is clustered again as a whole."""
+LEAST_KEPT: Final = 0.99
+"""The same is done when less than this share of the last modularity is left."""
+LEAST_GAIN: Final = 1e-6
+"""Of an entity's relationships: less is no reason to move it to another root."""
 
 Ties = Mapping[UUID, Mapping[UUID, float]]
 
@@ -50,30 +62,84 @@ class _Topic:
     members: set[UUID]
 
 
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How a clustering divides its graph: ``roots`` and ``finest`` are modularities, 0 to 1.
+
+    ``entities`` counts those in topics, ``largest`` those of the largest cluster without parts,
+    ``beside`` the most clusters with one parent.
+    """
+
+    entities: int
+    roots: float
+    finest: float
+    largest: int
+    beside: int
+
+
+def is_due(now: Figures, last: Figures | None) -> bool:
+    """Whether to cluster the whole graph again; ``last`` describes when that was last done."""
+    if last is None:
+        return True
+    growth = now.entities / max(1, last.entities)
+    return (
+        not 1 / (1 + MOST_CHANGE) <= growth <= 1 + MOST_CHANGE
+        or now.roots < LEAST_KEPT * last.roots
+        or now.finest < LEAST_KEPT * last.finest
+        or now.largest > MOST_GROWTH * max(MAX_SIZE, last.largest)
+        or now.beside > MOST_GROWTH * max(MOST_SIBLINGS, last.beside)
+    )
+
+
+def brought_up_to_date(
+    entities: Sequence[UUID], links: Sequence[Link], old: Sequence[Cluster]
+) -> tuple[Sequence[Cluster], Figures]:
+    """The old clusters with what changed since, without clustering the whole graph again."""
+    gathered = {entity for one in old if one.is_rest for entity in one.members}
+    settled = frozenset().union(*(one.members for one in old)) - gathered
+    new = hierarchy(entities, links, settled=settled, apart=gathered)
+    return _kept(new, old, links, frozenset(entities))
+
+
 def kept_or_new(
-    new: Sequence[Cluster], old: Sequence[Cluster], links: Iterable[Link]
-) -> Sequence[Cluster]:
+    new: Sequence[Cluster], old: Sequence[Cluster], links: Sequence[Link]
+) -> tuple[Sequence[Cluster], Figures]:
     """The old clusters brought up to date, or the new ones if those are clearly better.
 
     Both lists have parents before children. What is too small for a topic is as in the new ones.
     """
-    rest = _rest_of(new)
-    outside = new[rest[0]].members if rest else frozenset()
-    ties = _ties(links, frozenset().union(*(one.members for one in new)) - outside)
+    rest = set(_rest_of(new))
+    topics = [one for index, one in enumerate(new) if index not in rest]
+    ties = _ties(links, frozenset().union(*(one.members for one in topics)))
+    fresh = figures(topics, ties)
     if not ties or not old:
-        return new
+        return new, fresh
+    everything = frozenset().union(*(one.members for one in new))
+    kept, now = _kept(new, old, links, everything)
+    return (kept, now) if _is_good_enough(now, fresh) else (new, fresh)
+
+
+def _kept(
+    new: Sequence[Cluster],
+    old: Sequence[Cluster],
+    links: Sequence[Link],
+    everything: AbstractSet[UUID],
+) -> tuple[Sequence[Cluster], Figures]:
+    """The old clusters brought up to date, then the new ones of what is too small for a topic."""
+    rest = _rest_of(new)
+    outside = new[rest[0]].members if rest else frozenset[UUID]()
+    ties = _ties(links, everything - outside)
     kept = _brought_up_to_date(new, old, ties, outside)
-    if not _is_good_enough(kept, [one for i, one in enumerate(new) if i not in rest], ties):
-        return new
     first = len(kept)
     place = {index: first + number for number, index in enumerate(rest)}
-    return [
+    together = [
         *kept,
         *(
             replace(new[i], parent=None if (above := new[i].parent) is None else place[above])
             for i in rest
         ),
     ]
+    return together, figures(kept, ties)
 
 
 def _rest_of(clusters: Sequence[Cluster]) -> list[int]:
@@ -111,10 +177,13 @@ def _brought_up_to_date(
         )
         for i in place
     ]
-    homeless = [entity for entity in ties if not any(entity in one.members for one in topics)]
-    homeless = _joined(homeless, topics, ties)
+    housed = frozenset().union(*(one.members for one in topics if one.parent is None))
+    homeless = [entity for entity in ties if entity not in housed]
+    left = _joined(homeless, topics, ties)
+    joined = set(homeless).difference(left)
+    _move(joined.union(*(ties[one] for one in joined)), topics, ties)
     found = _without_empty(topics)
-    return [*found, *_new_parts(new, set(homeless), len(found), outside)]
+    return [*found, *_new_parts(new, set(left), len(found), outside)]
 
 
 def _joined(homeless: Sequence[UUID], topics: Sequence[_Topic], ties: Ties) -> list[UUID]:
@@ -130,8 +199,8 @@ def _joined(homeless: Sequence[UUID], topics: Sequence[_Topic], ties: Ties) -> l
         left = still
 
 
-def _join(entity: UUID, topics: Sequence[_Topic], ties: Ties) -> bool:
-    parent: int | None = None
+def _join(entity: UUID, topics: Sequence[_Topic], ties: Ties, parent: int | None = None) -> bool:
+    """Join the topics below a parent; returns whether the entity is in any."""
     while True:
         weights = {
             index: math.fsum(
@@ -145,6 +214,67 @@ def _join(entity: UUID, topics: Sequence[_Topic], ties: Ties) -> bool:
             return parent is not None
         topics[best].members.add(entity)
         parent = best
+
+
+def _move(frontier: Iterable[UUID], topics: Sequence[_Topic], ties: Ties) -> None:
+    """Move entities of the frontier to the root where modularity gains, and so on around them."""
+    roots = _Roots(topics, ties)
+    moved: dict[UUID, int] = {}
+    waiting = deque(sorted(entity for entity in frontier if entity in roots.home))
+    queued = set(waiting)
+    while waiting:
+        entity = waiting.popleft()
+        queued.discard(entity)
+        if (best := roots.best(entity)) == roots.home[entity]:
+            continue
+        roots.put(entity, best)
+        moved[entity] = best
+        around = {one for one in ties[entity] if roots.home.get(one, best) != best} - queued
+        waiting.extend(sorted(around))
+        queued |= around
+    for entity, root in moved.items():
+        for one in topics:
+            one.members.discard(entity)
+        topics[root].members.add(entity)
+    for entity, root in moved.items():
+        _join(entity, topics, ties, root)
+
+
+class _Roots:
+    """The root of each entity, and what each would gain by another (``home``: indexes)."""
+
+    def __init__(self, topics: Sequence[_Topic], ties: Ties) -> None:
+        self.home = {
+            entity: index
+            for index, one in enumerate(topics)
+            if one.parent is None
+            for entity in one.members
+        }
+        self._ties = ties
+        self._degree = {entity: math.fsum(others.values()) for entity, others in ties.items()}
+        self._total = math.fsum(self._degree.values())
+        self._sums: defaultdict[int, float] = defaultdict(float)
+        for entity, root in self.home.items():
+            self._sums[root] += self._degree[entity]
+
+    def best(self, entity: UUID) -> int:
+        """The root with the greatest modularity for this entity: its own unless another gains."""
+        own, degree = self.home[entity], self._degree[entity]
+        weights: defaultdict[int, float] = defaultdict(float, {own: 0.0})
+        for other, weight in self._ties[entity].items():
+            if other in self.home:
+                weights[self.home[other]] += weight
+        gains = {
+            one: weight - degree / self._total * (self._sums[one] - degree * (one == own))
+            for one, weight in weights.items()
+        }
+        best = max(gains, key=lambda one: (gains[one], -one))
+        return best if gains[best] > gains[own] + LEAST_GAIN * degree else own
+
+    def put(self, entity: UUID, root: int) -> None:
+        self._sums[self.home[entity]] -= self._degree[entity]
+        self._sums[root] += self._degree[entity]
+        self.home[entity] = root
 
 
 def _without_empty(topics: Sequence[_Topic]) -> list[Cluster]:
@@ -172,16 +302,25 @@ def _new_parts(
 
 
 # --- how good it is -------------------------------------------------------------------------------
-def _is_good_enough(kept: Sequence[Cluster], new: Sequence[Cluster], ties: Ties) -> bool:
-    largest = max(MAX_SIZE, *_sizes(_finest(new)))
-    beside = max(MOST_SIBLINGS, *Counter(one.parent for one in new).values())
-    if max(_sizes(_finest(kept))) > MOST_GROWTH * largest:
-        return False
-    if max(Counter(one.parent for one in kept).values()) > MOST_GROWTH * beside:
-        return False
-    return all(
-        modularity(homes(kept), ties) >= LEAST_QUALITY * modularity(homes(new), ties)
-        for homes in (_roots, _finest)
+def figures(clusters: Sequence[Cluster], ties: Ties) -> Figures:
+    """How well the clusters divide the graph of these ties; what is not in it does not count."""
+    finest = _finest(clusters)
+    beside = Counter(one.parent for one in clusters)
+    return Figures(
+        entities=len(ties),
+        roots=modularity(_roots(clusters), ties),
+        finest=modularity(finest, ties),
+        largest=max(Counter(finest[one] for one in ties).values(), default=0),
+        beside=max(beside.values(), default=0),
+    )
+
+
+def _is_good_enough(kept: Figures, new: Figures) -> bool:
+    return (
+        kept.largest <= MOST_GROWTH * max(MAX_SIZE, new.largest)
+        and kept.beside <= MOST_GROWTH * max(MOST_SIBLINGS, new.beside)
+        and kept.roots >= LEAST_QUALITY * new.roots
+        and kept.finest >= LEAST_QUALITY * new.finest
     )
 
 
@@ -198,10 +337,6 @@ def _homes(clusters: Sequence[Cluster], counts: Callable[[Cluster], bool]) -> di
     return {
         entity: index for index, one in enumerate(clusters) if counts(one) for entity in one.members
     }
-
-
-def _sizes(home: Mapping[UUID, int]) -> Iterable[int]:
-    return Counter(home.values()).values()
 
 
 def modularity(home: Mapping[UUID, int], ties: Ties) -> float:

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 from uuid import UUID
 
 from hypothesis import given, strategies as st
 
 from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
-from ingestion.stages.communities.keeping import kept_or_new
+from ingestion.stages.communities.keeping import (
+    Figures,
+    brought_up_to_date,
+    is_due,
+    kept_or_new,
+)
 
 NODES = [UUID(int=number + 1) for number in range(60)]
 
@@ -30,7 +36,7 @@ def chain(parts: list[list[UUID]]) -> list[Link]:
 
 
 def after(old: list[Cluster], entities: list[UUID], links: list[Link]) -> list[Cluster]:
-    return list(kept_or_new(hierarchy(entities, links), old, links))
+    return list(kept_or_new(hierarchy(entities, links), old, links)[0])
 
 
 def test_clusters_stay_where_others_would_be_hardly_better():
@@ -42,7 +48,7 @@ def test_clusters_stay_where_others_would_be_hardly_better():
         Cluster(0, frozenset({*members[5:], members[0]})),
     ]
 
-    kept = kept_or_new(turned, halves, ring)
+    kept, _ = kept_or_new(turned, halves, ring)
 
     assert sets(tuple(kept)) == sets(tuple(halves))
 
@@ -105,6 +111,11 @@ def test_every_entity_is_in_one_root_and_levels_nest_whatever_changed(
 
     found = after(hierarchy(entities, first), entities, second)
 
+    assert_nested(found, entities)
+
+
+def assert_nested(found: list[Cluster], entities: list[UUID]) -> None:
+    """Every entity is in one root, and each cluster is part of its parent."""
     roots = [one for one in found if one.level == 0]
     assert sorted(entity for one in roots for entity in one.members) == entities
     for place, one in enumerate(found):
@@ -112,3 +123,68 @@ def test_every_entity_is_in_one_root_and_levels_nest_whatever_changed(
             assert one.parent < place
             assert one.members <= found[one.parent].members
             assert one.level == found[one.parent].level + 1
+
+
+# --- without clustering the whole graph -----------------------------------------------------------
+def updated(old: list[Cluster], entities: list[UUID], links: list[Link]) -> list[Cluster]:
+    return list(brought_up_to_date(entities, links, old)[0])
+
+
+def test_only_what_is_around_a_change_moves():
+    parts = groups(4)
+    links = chain(parts)
+    old = hierarchy(NODES[:24], links)
+    new, mover = NODES[50], parts[1][-1]
+
+    # A new entity draws the last of the second group over to the third.
+    tied = [Link(new, one, 2.0) for one in (*parts[2], mover)]
+    drawn = [Link(mover, one, 2.0) for one in parts[2]]
+    found = updated(old, [*NODES[:24], new], [*links, *tied, *drawn])
+
+    roots = [one.members for one in found if one.level == 0]
+    assert {*parts[2], new, mover} <= next(one for one in roots if new in one)
+    assert [one for one in roots if parts[0][0] in one] == [
+        one.members for one in old if one.level == 0 and parts[0][0] in one.members
+    ]
+
+
+def test_new_parts_and_what_is_too_small_are_placed_without_the_rest():
+    parts = groups(3)
+    old = hierarchy([*NODES[:12], NODES[40]], chain(parts[:2]))
+
+    found = updated(
+        old, [*NODES[:18], NODES[40], NODES[41]], [*chain(parts[:2]), *clique(parts[2])]
+    )
+
+    assert frozenset(parts[2]) in sets(tuple(found))
+    assert [one.members for one in found if one.is_rest] == [{NODES[40], NODES[41]}]
+
+
+def test_all_of_it_is_clustered_again_when_it_grew_or_became_worse():
+    last = Figures(entities=100, roots=0.6, finest=0.5, largest=12, beside=8)
+
+    assert is_due(last, None)
+    assert not is_due(replace(last, entities=105, roots=0.595), last)
+    for now in (
+        replace(last, entities=106),
+        replace(last, entities=95),
+        replace(last, roots=0.59),
+        replace(last, finest=0.49),
+        replace(last, largest=19),
+        replace(last, beside=19),
+    ):
+        assert is_due(now, last)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19), st.floats(0.1, 9)), max_size=40),
+    st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19), st.floats(0.1, 9)), max_size=40),
+)
+def test_every_entity_has_its_place_without_clustering_again(
+    before: list[tuple[int, int, float]], now: list[tuple[int, int, float]]
+):
+    first, second = (
+        [Link(NODES[a], NODES[b], weight) for a, b, weight in one] for one in (before, now)
+    )
+
+    assert_nested(updated(hierarchy(NODES[:15], first), NODES[:20], second), NODES[:20])
