@@ -5,7 +5,7 @@ from kb_project.database.tenancy import tenant_table
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ingestion", "0038_queue_index"), ("workspaces", "0001_tables")]
+    dependencies = [("ingestion", "0039_queue_index"), ("workspaces", "0001_tables")]
 
     operations = [
         migrations.CreateModel(

@@ -52,7 +52,7 @@ DROP = "DROP FUNCTION ingestion_needs(timestamptz);"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ingestion", "0036_indexes_of_edits")]
+    dependencies = [("ingestion", "0037_corpus_counts")]
 
     operations = [
         migrations.AddField(
