@@ -77,9 +77,9 @@ TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
     "create schema tests",
     EMPTY_TABLES,
     "grant usage on schema tests to {app}",
-    # For rows that only the owner may write, in the transaction of the test: see rows.as_owner.
-    "grant {owner} to {app} with inherit false, set true",
 )
+# For rows that only the owner may write, in the transaction of the test: see rows.as_owner.
+APP_MAY_BE_OWNER: Final[LiteralString] = "grant {owner} to {app} with inherit false, set true"
 
 # Modules that migrations take statements from.
 SQL_MODULES: Final = ("kb_project.database.tenancy", "kb_project.database.rights")
@@ -165,6 +165,13 @@ def _grant_test_rights(server: embedded.Server, name: str) -> None:
     with connect(server.conninfo(), database=name) as connection:
         for statement in TEST_RIGHTS:
             connection.execute(pgsql.SQL(statement).format(**names))
+    let_app_be_owner(server)
+
+
+def let_app_be_owner(server: embedded.Server) -> None:
+    """Grant the application's role what preparing any database of the server takes away again."""
+    with connect(server.conninfo()) as connection:
+        connection.execute(pgsql.SQL(APP_MAY_BE_OWNER).format(**Plan("").names()))
 
 
 def _point_to(server: embedded.Server, name: str) -> None:

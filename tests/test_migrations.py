@@ -27,6 +27,7 @@ from kb_project.database import embedded
 from kb_project.database.config import OWNER_ALIAS
 from kb_project.database.prepare import Plan, prepare
 from retrieval.models import Answer
+from tests import databases
 from tests.databases import drop_database, server_for_tests
 from workspaces import access
 from workspaces.models import Workspace
@@ -106,6 +107,7 @@ def empty_database(django_db_setup: None, django_db_blocker) -> Iterator[embedde
     with django_db_blocker.unblock():
         drop_database(server.conninfo(), DATABASE)
         prepare(server.conninfo(), Plan(DATABASE))
+        databases.let_app_be_owner(server)
         before = {alias: connections[alias].settings_dict["NAME"] for alias in connections}
         connections.close_all()
         for alias in before:
@@ -115,6 +117,17 @@ def empty_database(django_db_setup: None, django_db_blocker) -> Iterator[embedde
         for alias, name in before.items():
             connections[alias].settings_dict["NAME"] = name
         drop_database(server.conninfo(), DATABASE)
+
+
+@pytest.fixture
+def migrated_database(empty_database: embedded.Server) -> embedded.Server:
+    """The same with all tables: a copy of the tests' template, which the migrations made."""
+    with databases._alone(empty_database):
+        template = databases._template(empty_database)
+        drop_database(empty_database.conninfo(), DATABASE)
+        databases.clone(empty_database.conninfo(), Plan(DATABASE), template=template)
+        databases.let_app_be_owner(empty_database)
+    return empty_database
 
 
 def tables(server: embedded.Server) -> set[str]:
@@ -130,18 +143,17 @@ def migrate(app: str = "", name: str = "") -> None:
 
 
 @pytest.mark.slow
-def test_forwards_backwards_and_forwards_again(empty_database: embedded.Server):
-    migrate()
-    made = tables(empty_database)
+def test_forwards_backwards_and_forwards_again(migrated_database: embedded.Server):
+    made = tables(migrated_database)
     for app in reversed(OURS):
         if app != "workspaces":
             migrate(app, "zero")
-    undone = tables(empty_database)
+    undone = tables(migrated_database)
     migrate()
 
     assert {"ingestion_chunkembedding", "ingestion_chunkembedding_rest"} <= made
     assert not any(name.startswith(("ingestion_", "retrieval_")) for name in undone)
-    assert tables(empty_database) == made
+    assert tables(migrated_database) == made
     connection = connections[OWNER_ALIAS]
     with connection.cursor() as cursor:
         cursor.execute("SELECT func, cluster FROM django_q_schedule WHERE name = 'sweep'")
