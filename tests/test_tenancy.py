@@ -46,6 +46,16 @@ SELECT t.relname, i.relname, x.indisunique, a.attname
   LEFT JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = x.indkey[0]
  WHERE t.relname = ANY(%s)
 """
+# The first two columns of every index; of partial ones, only of those that leave out nulls.
+INDEXED_PAIRS: LiteralString = """
+SELECT t.relname, array_agg(a.attname::text ORDER BY u.place)
+  FROM pg_index AS x JOIN pg_class AS t ON t.oid = x.indrelid
+ CROSS JOIN LATERAL unnest(x.indkey) WITH ORDINALITY AS u (attnum, place)
+  JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = u.attnum
+ WHERE t.relname = ANY(%s) AND u.place <= 2
+   AND (x.indpred IS NULL OR pg_get_expr(x.indpred, t.oid) LIKE '%%IS NOT NULL)')
+ GROUP BY t.relname, x.indexrelid
+"""
 # Foreign keys between tables of workspaces: the columns they compare.
 FOREIGN_KEYS: LiteralString = """
 SELECT t.relname, k.conname, f.relname,
@@ -109,6 +119,21 @@ def test_every_foreign_key_between_tenants_compares_the_workspace_too():
     ]
 
     assert plain == []
+
+
+def test_what_refers_to_a_document_or_to_what_is_read_in_it_is_found_by_an_index():
+    """Deleting a row looks for every row that refers to it."""
+    tables = [model._meta.db_table for model in tenant_models()]
+    starts = {(table, tuple(columns)) for table, columns in run_sql(INDEXED_PAIRS, [tables])}
+    read = {model._meta.db_table for model in (Document, DocumentVersion, Chunk, Entity)}
+
+    missing = [
+        name
+        for table, name, other, columns in run_sql(FOREIGN_KEYS, [tables])
+        if other in read and (table, tuple(columns)) not in starts
+    ]
+
+    assert missing == []
 
 
 def test_no_row_is_seen_without_a_workspace():

@@ -194,6 +194,7 @@ class FindingEvidence(TenantModel):
         indexes = [
             models.Index(fields=["workspace", "finding"], name="evidence_of_finding"),
             models.Index(fields=["workspace", "chunk"], name="finding_evidence_in_chunk"),
+            models.Index(fields=["workspace", "document"], name="finding_evidence_in_document"),
         ]
 
     def __str__(self) -> str:

@@ -66,6 +66,11 @@ class ResolutionDecision(TenantModel):
         indexes = [
             models.Index(fields=["workspace", "left_key"], name="decision_left"),
             models.Index(fields=["workspace", "right_key"], name="decision_right"),
+            models.Index(
+                fields=["workspace", "document"],
+                condition=models.Q(document__isnull=False),
+                name="decision_in_document",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -192,6 +197,7 @@ class MentionPlacement(Ruling):
             models.Index(fields=["workspace", "key"], name="placement_of_key"),
             models.Index(fields=["workspace", "target_key"], name="placement_target"),
             models.Index(fields=["workspace", "event"], name="placement_event"),
+            models.Index(fields=["workspace", "document"], name="placement_in_document"),
         ]
 
     def __str__(self) -> str:

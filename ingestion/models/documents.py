@@ -321,7 +321,10 @@ class ArchivedChunk(ChunkFields):
 
     class Meta:
         db_table = "ingestion_shelvedchunk"
-        indexes = [models.Index(fields=["workspace", "document"], name="shelved_chunk_of")]
+        indexes = [
+            models.Index(fields=["workspace", "document"], name="shelved_chunk_of"),
+            models.Index(fields=["workspace", "version"], name="shelved_chunk_of_version"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.document_id}[{self.start}:{self.end}]"

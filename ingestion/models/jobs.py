@@ -75,6 +75,7 @@ class IngestionJob(TenantModel):
         ]
         indexes = [
             models.Index(fields=["workspace", "document"], name="job_of_document"),
+            models.Index(fields=["workspace", "version"], name="job_of_version"),
             models.Index(
                 fields=["workspace", "created_at"],
                 condition=models.Q(state__in=["pending", "running"]),

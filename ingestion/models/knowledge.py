@@ -268,6 +268,11 @@ class Claim(TenantModel):
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "subject"], name="claim_of_subject"),
+            models.Index(
+                fields=["workspace", "object"],
+                condition=models.Q(object__isnull=False),
+                name="claim_of_object",
+            ),
             models.Index(fields=["workspace", "document"], name="claim_in_document"),
             models.Index(fields=["workspace", "chunk"], name="claim_in_chunk"),
         ]
