@@ -210,7 +210,11 @@ class EntityApi(WorkspaceAPIView):
         sources = SourceSpanSerializer(many=True, help_text="Sources of the description.")
         facts = FactSerializer(many=True, help_text="The strongest; 'facts/' lists all of them.")
         facts_total = serializers.IntegerField()
-        documents = NamingDocumentSerializer(many=True)
+        documents = NamingDocumentSerializer(
+            many=True,
+            help_text=f"Up to {knowledge_queries.MOST_DOCUMENTS}, most mentions first.",
+        )
+        documents_total = serializers.IntegerField()
         topics = EntityTopicSerializer(many=True)
         claims = ClaimSerializer(many=True, help_text="The first; 'claims/' lists all of them.")
         claims_total = serializers.IntegerField()
@@ -266,6 +270,7 @@ def _known(workspace: Workspace, view: knowledge_queries.EntityView) -> dict[str
         "facts": FactSerializer(view.facts, many=True).data,
         "facts_total": view.facts_total,
         "documents": NamingDocumentSerializer(documents, many=True).data,
+        "documents_total": view.documents_total,
         "topics": EntityTopicSerializer(view.topics, many=True).data,
         "claims": ClaimSerializer(view.claims, many=True).data,
         "claims_total": view.claims_total,

@@ -102,7 +102,7 @@ def entity_context(
     )
     entity = view.entity
     known = knowledge_presenters.entity_known(
-        workspace, entity, documents=len(view.documents), topics=view.topics
+        workspace, entity, documents=view.documents_total, topics=view.topics
     )
     confirmed = None
     if entity.is_confirmed:

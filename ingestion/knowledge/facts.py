@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import (
     BooleanField,
-    Case,
     Count,
     Exists,
     ExpressionWrapper,
-    F,
     OuterRef,
     Q,
     QuerySet,
-    When,
     Window,
 )
 from django.db.models.functions import RowNumber
@@ -33,6 +31,8 @@ EXTRACTIVE: Final = "extractive"
 MOST_EVIDENCE: Final = 100
 QUOTES: Final = 5
 """Passages read for each fact in a list; the others are on the fact's own page."""
+RANKED: Final = 500
+"""Facts among which the first look chooses."""
 STRONGEST_READ: Final = 60
 """Facts in which an entity's closest neighbours are sought: two may link it in both directions."""
 # "stated" sorts before "together".
@@ -100,20 +100,16 @@ KINDS: Final = {
 def fact_rows(
     workspace: Workspace, entity: Entity, wanted: FactFilter = FactFilter()
 ) -> QuerySet[Relationship]:
-    """The relationships of an entity, strongest first, with ``other_type``."""
-    rows = (
-        Relationship.objects.in_workspace(workspace)
-        .filter(Q(source=entity) | Q(target=entity))
-        .annotate(
-            other_type=Case(
-                When(source=entity.pk, then=F("target__type")), default=F("source__type")
-            )
-        )
-        .select_related("source", "target")
-        .order_by(*_STRONGEST)
-    )
+    """The relationships of an entity, strongest first.
+
+    An entity may have tens of thousands: ``facts_of`` reads the ends of those that are shown.
+    """
+    rows = Relationship.objects.in_workspace(workspace)
+    rows = rows.filter(Q(source=entity) | Q(target=entity)).order_by(*_STRONGEST)
     if wanted.type:
-        rows = rows.filter(other_type=wanted.type)
+        rows = rows.filter(
+            Q(source=entity, target__type=wanted.type) | Q(target=entity, source__type=wanted.type)
+        )
     if wanted.text:
         rows = rows.filter(_saying(workspace, entity, wanted.text))
     return _of_kind(workspace, rows.filter(holds_at(workspace, wanted.as_of)), wanted.kind)
@@ -154,13 +150,23 @@ def _of_kind(
 
 def facts_of(workspace: Workspace, entity: Entity, rows: Iterable[Relationship]) -> list[Fact]:
     """The facts of these relationships, in their order, each with its best passages."""
-    links = list(rows)
+    links = _with_ends(workspace, rows)
     evidence: dict[uuid.UUID, list[Evidence]] = {}
     best = best_evidence(workspace, [link.pk for link in links], QUOTES) if links else ()
     for row in best:
         evidence.setdefault(row.relationship_id, []).append(row)
     replaced = replacements(workspace, links)
     return [_fact(entity, link, evidence.get(link.pk, []), replaced.get(link.pk)) for link in links]
+
+
+def _with_ends(workspace: Workspace, rows: Iterable[Relationship]) -> list[Relationship]:
+    """The relationships with both entities, in their order."""
+    links = list(rows)
+    ends = {end for link in links for end in (link.source_id, link.target_id)}
+    known = Entity.objects.in_workspace(workspace).in_bulk(ends)
+    for link in links:
+        link.source, link.target = known[link.source_id], known[link.target_id]
+    return links
 
 
 def best_first(rows: QuerySet[Evidence]) -> QuerySet[Evidence]:
@@ -245,29 +251,34 @@ def fact_types(
 ) -> list[tuple[str, int]]:
     """Types at the other end with their number of facts, most first."""
     rows = fact_rows(workspace, entity, wanted).order_by()
-    return list(
-        rows.annotate(at_other_end=F("other_type"))
-        .values_list("at_other_end")
-        .annotate(number=Count("id"))
-        .order_by("-number", "at_other_end")
-    )
+    counts: Counter[str] = Counter()
+    for own, other in (("source", "target__type"), ("target", "source__type")):
+        halves = rows.filter(**{own: entity}).values_list(other).annotate(number=Count("id"))
+        counts.update(dict(halves))
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def fact_groups(
     workspace: Workspace, entity: Entity, types: Sequence[tuple[str, int]], most: int
 ) -> list[FactGroup]:
-    """The ``most`` strongest facts, some of every type: the best of each, then the second best."""
-    place = Window(RowNumber(), partition_by=[F("other_type")], order_by=_STRONGEST)
-    ranked = fact_rows(workspace, entity).annotate(place=place).filter(place__lte=most)
+    """The ``most`` strongest facts, some of every type: the best of each, then the second best.
+
+    Of an entity with more than ``RANKED`` facts, only the strongest so many are looked at.
+    """
+    strongest = _with_ends(workspace, fact_rows(workspace, entity)[:RANKED])
+    by_type: defaultdict[str, list[Relationship]] = defaultdict(list)
+    for row in strongest:
+        other = row.target if row.source_id == entity.pk else row.source
+        by_type[other.type].append(row)
+    order = {row.pk: number for number, row in enumerate(strongest)}
+    placed = [
+        (place, order[row.pk], row) for rows in by_type.values() for place, row in enumerate(rows)
+    ]
+    rows = [row for _, _, row in sorted(placed, key=lambda one: one[:2])[:most]]
     found: dict[str, list[Fact]] = {}
-    rows = list(ranked.order_by("place", *_STRONGEST)[:most])
-    for row, fact in zip(rows, facts_of(workspace, entity, rows), strict=True):
-        found.setdefault(_annotated(row).other_type, []).append(fact)
+    for fact in facts_of(workspace, entity, rows):
+        found.setdefault(fact.other.type, []).append(fact)
     return [FactGroup(name, total, tuple(found[name])) for name, total in types if name in found]
-
-
-def _annotated(row: Relationship) -> Any:
-    return row
 
 
 # --- neighbours -----------------------------------------------------------------------------------
@@ -291,7 +302,7 @@ class Neighbourhood:
 def neighbourhood(workspace: Workspace, entity: Entity, most: int) -> Neighbourhood:
     """The ``most`` closest neighbours, closest first."""
     found: dict[uuid.UUID, Neighbour] = {}
-    for row in fact_rows(workspace, entity)[:STRONGEST_READ]:
+    for row in _with_ends(workspace, fact_rows(workspace, entity)[:STRONGEST_READ]):
         other = row.target if row.source_id == entity.pk else row.source
         known = found.get(other.pk, Neighbour(other, 0, 0))
         found[other.pk] = Neighbour(

@@ -45,6 +45,8 @@ CONCEPT: Final = "concept"
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
 # Nationalities, languages, dates and names of unknown type say little about who or what matters.
 UNTELLING: Final = TERMS | Q(type__in=("group", "language", "date", "time", "name"))
+MOST_DOCUMENTS: Final = 108
+"""Documents that an entity is shown with."""
 MOST_CONFLICTING: Final = 20
 """Facts with contradictions that an entity's page shows."""
 
@@ -158,7 +160,8 @@ def _listed(workspace: Workspace) -> QuerySet[Entity]:
 
 @dataclass(frozen=True, slots=True)
 class EntityView:
-    """``documents`` is ``[(document, mentions), …]``, most mentions first.
+    """``documents`` is ``[(document, mentions), …]``, most mentions first, the first of
+    ``documents_total``.
 
     ``facts`` and ``claims`` are the first of ``facts_total`` and ``claims_total``. ``conflicts``
     are those of the entity and of its facts. ``namesakes`` are other entities of the same name.
@@ -170,6 +173,7 @@ class EntityView:
     facts: tuple[Fact, ...]
     facts_total: int
     documents: tuple[tuple[Document, int], ...]
+    documents_total: int
     topics: tuple[CommunityReport, ...]
     claims: tuple[ClaimView, ...]
     claims_total: int
@@ -214,6 +218,7 @@ def entity_view(
         facts=tuple(facts),
         facts_total=links.count(),
         documents=tuple(_documents_naming(workspace, entity)),
+        documents_total=_mentions(workspace, entity).values("document_id").distinct().count(),
         topics=tuple(
             CommunityReport.objects.in_workspace(workspace)
             .filter(community__members__entity=entity, community__members__workspace=workspace)
@@ -230,16 +235,16 @@ def entity_view(
 
 
 def _documents_naming(workspace: Workspace, entity: Entity) -> list[tuple[Document, int]]:
-    counts = dict(
-        Mention.objects.in_workspace(workspace)
-        .filter(entity=entity)
-        .values_list("document_id")
-        .annotate(number=Count("id"))
-    )
+    numbers = _mentions(workspace, entity).values_list("document_id").annotate(number=Count("id"))
+    counts = dict(numbers.order_by("-number", "document_id")[:MOST_DOCUMENTS])
     rows = Document.objects.in_workspace(workspace).filter(pk__in=counts)
     return sorted(
         ((row, counts[row.pk]) for row in rows), key=lambda pair: (-pair[1], pair[0].title)
     )
+
+
+def _mentions(workspace: Workspace, entity: Entity) -> QuerySet[Mention]:
+    return Mention.objects.in_workspace(workspace).filter(entity=entity)
 
 
 # --- claims and contradictions --------------------------------------------------------------------
