@@ -261,13 +261,15 @@ class WorkspaceCounts:
     topics: int
 
 
-def workspace_counts(*, workspace: Workspace) -> WorkspaceCounts:
+def workspace_counts(*, workspace: Workspace, most: int | None = None) -> WorkspaceCounts:
+    """Count what is in a workspace; with ``most``, no further than that and one more."""
+    last = None if most is None else most + 1
     return WorkspaceCounts(
-        documents=Document.objects.in_workspace(workspace).filter(trashed_at=None).count(),
-        passages=Chunk.objects.in_workspace(workspace).count(),
-        entities=Entity.objects.in_workspace(workspace).exclude(TERMS).count(),
-        relationships=Relationship.objects.in_workspace(workspace).count(),
-        topics=Community.objects.in_workspace(workspace).filter(level=0).count(),
+        documents=Document.objects.in_workspace(workspace).filter(trashed_at=None)[:last].count(),
+        passages=Chunk.objects.in_workspace(workspace)[:last].count(),
+        entities=Entity.objects.in_workspace(workspace).exclude(TERMS)[:last].count(),
+        relationships=Relationship.objects.in_workspace(workspace)[:last].count(),
+        topics=Community.objects.in_workspace(workspace).filter(level=0)[:last].count(),
     )
 
 

@@ -42,8 +42,14 @@ SELECT c.relname::text, pg_total_relation_size(c.oid), c.reltuples
                 WHERE a.attrelid = c.oid AND a.attname = 'workspace_id' AND NOT a.attisdropped)
 """
 COUNT: Final[LiteralString] = """
-SELECT {name}, count(*) FROM {table} WHERE workspace_id = %(workspace)s
+SELECT {name}, count(*) FROM (
+    SELECT FROM {table} WHERE workspace_id = %(workspace)s LIMIT %(most)s) AS rows
 """
+ESTIMATE: Final[LiteralString] = """
+EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE workspace_id = %(workspace)s
+"""
+MOST_COUNTED: Final = 10_000
+"""Rows counted of each table; of more, the planner's estimate counts."""
 GRAPH_SIZE: Final[LiteralString] = """
 SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint
   FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -129,16 +135,27 @@ def _size(workspace_id: uuid.UUID) -> Size:
 
 
 def _share_of_tables(workspace_id: uuid.UUID) -> int:
-    """Sum each table's bytes times the workspace's share of its rows: counting rows is quick."""
+    """Sum each table's bytes times the workspace's share of its rows."""
     tables = {name: (size, total) for name, size, total in run_sql(TABLES)}
     parts = [
         sql.SQL(COUNT).format(name=sql.Literal(name), table=sql.Identifier(name)) for name in tables
     ]
-    rows = run_sql(sql.SQL(" UNION ALL ").join(parts), {"workspace": workspace_id})
-    counts = {str(name): int(count) for name, count in rows}
+    values = {"workspace": workspace_id, "most": MOST_COUNTED}
+    rows = run_sql(sql.SQL(" UNION ALL ").join(parts), values)
+    counts = {
+        str(name): _estimate(name, workspace_id) if count >= MOST_COUNTED else int(count)
+        for name, count in rows
+    }
     return int(
         sum(
             size * counts[name] / max(total, counts[name], 1)
             for name, (size, total) in tables.items()
         )
     )
+
+
+def _estimate(table: str, workspace_id: uuid.UUID) -> int:
+    """Return how many rows of a large table the planner expects to be the workspace's."""
+    statement = sql.SQL(ESTIMATE).format(table=sql.Identifier(table))
+    [(plan,)] = run_sql(statement, {"workspace": workspace_id})
+    return max(int(plan[0]["Plan"]["Plan Rows"]), MOST_COUNTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -45,6 +46,8 @@ CONCEPT: Final = "concept"
 TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
 # Nationalities, languages, dates and names of unknown type say little about who or what matters.
 UNTELLING: Final = TERMS | Q(type__in=("group", "language", "date", "time", "name"))
+MOST_COUNTED: Final = 10_000
+"""Rows counted for a page; where there are more, it says so."""
 MOST_DOCUMENTS: Final = 108
 """Documents that an entity is shown with."""
 MOST_CONFLICTING: Final = 20
@@ -96,9 +99,8 @@ def entities(  # noqa: PLR0913  # a keyword for each filter
     Terms are left out unless requested, by type or by ``text``; only those that recur or occur in a
     heading are listed.
     """
-    rows = _listed(workspace)
-    if not text and type_name != CONCEPT:
-        rows = rows.exclude(TERMS)
+    has_terms = text or type_name == CONCEPT
+    rows = _listed(workspace) if has_terms else _without_terms(workspace)
     if text:
         called = Alias.objects.in_workspace(workspace).filter(
             entity=OuterRef("pk"), name__icontains=text
@@ -118,13 +120,12 @@ def entities(  # noqa: PLR0913  # a keyword for each filter
 
 
 def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
-    """Types with their number of entities, most frequent first."""
-    return list(
-        _listed(workspace)
-        .values_list("type")
-        .annotate(number=Count("id"))
-        .order_by("-number", "type")
-    )
+    """Types with their number of entities, most frequent first; terms as ``terms_count``."""
+    rows = _without_terms(workspace).values_list("type")
+    numbers = Counter(dict(rows.annotate(number=Count("*"))))
+    if terms := terms_count(workspace=workspace):
+        numbers[CONCEPT] += terms
+    return sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def documents_to_choose(
@@ -140,8 +141,12 @@ def documents_to_choose(
 
 
 def terms_count(*, workspace: Workspace) -> int:
-    """How many terms a list of all entities leaves out."""
-    return _listed(workspace).filter(TERMS).count()
+    """How many terms a list of all entities leaves out, up to ``MOST_COUNTED`` and one more."""
+    return _listed(workspace).filter(TERMS)[: MOST_COUNTED + 1].count()
+
+
+def _without_terms(workspace: Workspace) -> QuerySet[Entity]:
+    return Entity.objects.in_workspace(workspace).exclude(TERMS)
 
 
 def _listed(workspace: Workspace) -> QuerySet[Entity]:

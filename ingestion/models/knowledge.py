@@ -53,6 +53,15 @@ class Entity(TenantModel):
         ]
         indexes = [
             models.Index(fields=["workspace", "-mention_count"], name="entity_most_mentioned"),
+            # The list of entities (``ingestion.knowledge.queries.TERMS``), counted by type.
+            models.Index(
+                fields=["workspace", "-mention_count", "name"],
+                include=["type"],
+                condition=~models.Q(
+                    type="concept", written_by="extractive", is_made=False, is_confirmed=False
+                ),
+                name="entity_listed",
+            ),
             models.Index(
                 fields=["workspace"], condition=models.Q(is_changed=True), name="entity_changed"
             ),

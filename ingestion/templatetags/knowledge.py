@@ -10,6 +10,7 @@ from django import template
 from ingestion.documents import reader
 from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.reader.blocks import plain as without_marks
+from ingestion.knowledge.queries import MOST_COUNTED
 from ingestion.knowledge.spans import SourceSpan
 from workspaces.models import Workspace
 
@@ -61,7 +62,16 @@ def counted_type_choices(types: Iterable[tuple[str, int]]) -> list[tuple[str, st
     >>> counted_type_choices([("person", 3)])
     [('person', 'Person (3)')]
     """
-    return [(one, f"{type_label(one)} ({number})") for one, number in types]
+    return [(one, f"{type_label(one)} ({up_to(number)})") for one, number in types]
+
+
+@register.filter
+def up_to(number: int) -> str:
+    """
+    >>> up_to(9), up_to(10_000), up_to(10_001)
+    ('9', '10000', '10,000+')
+    """
+    return f"{MOST_COUNTED:,}+" if number > MOST_COUNTED else str(number)
 
 
 @register.filter

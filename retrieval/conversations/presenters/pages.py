@@ -10,6 +10,7 @@ from uuid import UUID
 from ingestion.documents import queries as document_queries
 from ingestion.documents.reader.blocks import plain
 from ingestion.knowledge import conflicts, topics, watches
+from ingestion.knowledge.queries import MOST_COUNTED
 from ingestion.models import CommunityReport
 from retrieval.answering import suggestions
 from retrieval.answering.options import LABELS, ResponseType
@@ -57,7 +58,7 @@ def home(*, workspace: Workspace, user: User) -> Home:
     recent = document_queries.documents(workspace=workspace)[:6]
     stopped = document_queries.documents(workspace=workspace, state="attention")[:3]
     return Home(
-        counts=document_queries.workspace_counts(workspace=workspace),
+        counts=document_queries.workspace_counts(workspace=workspace, most=MOST_COUNTED),
         conflicts=conflicts.open_count(workspace),
         box=ask_box(workspace=workspace),
         starters=suggestions.starters(workspace=workspace),
