@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0036_indexes_of_edits'),
+        ('ingestion', '0037_corpus_counts'),
         ('workspaces', '0021_answer_instructions'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
