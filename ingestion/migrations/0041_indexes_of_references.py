@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0037_corpus_counts'),
+        ('ingestion', '0040_clustering'),
         ('workspaces', '0021_answer_instructions'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

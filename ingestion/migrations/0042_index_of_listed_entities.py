@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('ingestion', '0038_indexes_of_references'),
+        ('ingestion', '0041_indexes_of_references'),
         ('workspaces', '0021_answer_instructions'),
     ]
 
