@@ -14,6 +14,7 @@ from ingestion.models import (
     ChunkExtraction,
     Claim,
     ClaimRuling,
+    Clustering,
     Collection,
     CollectionGrant,
     Community,
@@ -228,6 +229,9 @@ def _make_structure(report: CommunityReport, other: Community, ada: Entity) -> N
 def _make_parent(report: CommunityReport) -> Community:
     """A community above the one that is reported on."""
     parent = Community.objects.create(workspace_id=report.workspace_id, level=0, size=2)
+    Clustering.objects.create(
+        workspace_id=report.workspace_id, entities=2, roots=0.5, finest=0.5, largest=2, beside=0
+    )
     Community.objects.in_workspace(report.workspace_id).filter(pk=report.community_id).update(
         parent=parent, level=1
     )

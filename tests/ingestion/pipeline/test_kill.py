@@ -106,6 +106,8 @@ class House:
             connection.execute("TRUNCATE ingestion_document, ingestion_entity CASCADE")
             connection.execute("TRUNCATE ingestion_community, ingestion_walksnapshot CASCADE")
             connection.execute("TRUNCATE ingestion_graphtombstone, django_q_ormq")
+            # Emptying a table fires no trigger, so the counts of its rows are emptied with it.
+            connection.execute("TRUNCATE ingestion_corpuscount, ingestion_clustering")
         self.manage("rebuildgraph", "--workspace", "papers")
 
     def ingest(self) -> None:
