@@ -122,7 +122,8 @@ def replacement_extent(
     with access.in_workspace(workspace.pk):
         rows = DocumentVersion.objects.in_workspace(workspace).filter(document=document)
         newest = rows.select_related("document").defer("text").latest("number")
-        live = rows.select_related("document").filter(DocumentVersion.IS_LIVE_VERSION).first()
+        current = rows.filter(DocumentVersion.IS_LIVE_VERSION).select_related("document")
+        live = current.defer("text").first()
         passages = Chunk.objects.in_workspace(workspace).filter(document=document)
         published = list(passages.order_by("ordinal"))
     version = DocumentVersion(

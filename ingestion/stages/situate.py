@@ -75,22 +75,16 @@ class VersionInProgress:
     """A version with its chunks, whose ``context`` is replaced as the stage goes on.
 
     ``local`` is the context of each chunk from the document itself, ``stored`` the one in its row.
-    ``by_model`` are the indexes of chunks that the model situated in an earlier run, ``furniture``
-    those of chunks that nobody looks for, so that it is not asked about them.
+    ``by_model`` are the indexes of chunks that the model situated in an earlier run.
     """
 
     version: DocumentVersion
     chunks: list[Chunk]
     local: list[str]
     stored: list[str]
-    furniture: frozenset[int]
     by_model: frozenset[int] = frozenset()
     unanswered: int = 0
     written: int = 0
-
-    @property
-    def settled(self) -> frozenset[int]:
-        return self.by_model | self.furniture
 
 
 @dataclass(slots=True)
@@ -149,12 +143,7 @@ def _load(jobs: Sequence[IngestionJob]) -> list[VersionInProgress]:
             is_whole = len(inside) == 1
             chunk.context = version.document.title if is_whole else _context(chunk, version)
         local = [chunk.context for chunk in inside]
-        furniture = frozenset(
-            place
-            for place, chunk in enumerate(inside)
-            if is_furniture(chunk.text, from_json(chunk.regions))
-        )
-        group.append(VersionInProgress(version, inside, local, stored, furniture))
+        group.append(VersionInProgress(version, inside, local, stored))
     return group
 
 
@@ -219,8 +208,9 @@ def ask(chat: ChatModel, group: Sequence[VersionInProgress], progress: Progress)
     The requests of one document follow each other and begin alike, so that its text is in the
     provider's prefix cache. Where the model says nothing usable, the headings suffice.
     """
-    reports = ProgressReports(progress, sum(len(each.chunks) - len(each.settled) for each in group))
-    requests = _requests(chat, group)
+    waiting = [(each, places) for each in group if (places := _unsituated(each))]
+    reports = ProgressReports(progress, sum(len(places) for _, places in waiting))
+    requests = _requests(chat, waiting)
     while batch := list(islice(requests, ASKED_AT_ONCE)):
         for index_, reply in chat.ask_many([request for _, _, request in batch]):
             each, place, _ = batch[index_]
@@ -232,13 +222,21 @@ def ask(chat: ChatModel, group: Sequence[VersionInProgress], progress: Progress)
             reports.add(1)
 
 
+def _unsituated(each: VersionInProgress) -> list[int]:
+    """Return the indexes of the chunks to ask about: those the model has not situated, and that
+    are more than a licence or a menu."""
+    return [
+        place
+        for place, chunk in enumerate(each.chunks)
+        if place not in each.by_model and not is_furniture(chunk.text, from_json(chunk.regions))
+    ]
+
+
 def _requests(
-    chat: ChatModel, group: Sequence[VersionInProgress]
+    chat: ChatModel, waiting: Sequence[tuple[VersionInProgress, Sequence[int]]]
 ) -> Iterator[tuple[VersionInProgress, int, ChatRequest[Any]]]:
     template, limit = load(PROMPT), chat.input_limit(Role.SITUATE)
-    for each in group:
-        if len(each.settled) == len(each.chunks):
-            continue
+    for each, places in waiting:
         spans = [(chunk.start, chunk.end) for chunk in each.chunks]
         shown = situating_excerpts.excerpts(
             each.version.text,
@@ -247,9 +245,8 @@ def _requests(
             headings=_headings(each.version),
             limit=limit,
         )
-        for place, (chunk, excerpt) in enumerate(zip(each.chunks, shown, strict=True)):
-            if place in each.settled:
-                continue
+        for place in places:
+            chunk, excerpt = each.chunks[place], shown[place]
             document = fenced(excerpt.common + excerpt.near, "document")
             prompt = template.fill(
                 document=document,

@@ -216,7 +216,8 @@ def size_of(workspace: Workspace, path: Path, *, is_replacing: bool) -> FileSize
             extent = versions.replacement_extent(
                 workspace=workspace, document=document, path=path, name=path.name
             )
-    return FileSize(path.name, path.stat().st_size, tokens_in(path), extent)
+    tokens = None if extent else tokens_in(path)
+    return FileSize(path.name, path.stat().st_size, tokens, extent)
 
 
 def tokens_in(path: Path) -> int | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, LiteralString
 from uuid import UUID, uuid5
 
@@ -90,8 +90,6 @@ FOR KEY SHARE OF entity
 # Shared members divided by the members of both: below this it is a different community.
 LEAST_OVERLAP: Final = 0.3
 
-FIGURES: Final = ("entities", "roots", "finest", "largest", "beside")
-
 Membership = tuple[UUID, UUID]
 
 
@@ -145,14 +143,13 @@ def _clusters(
     workspace_id: UUID, entities: Sequence[UUID], links: Sequence[Link], old: Sequence[Cluster]
 ) -> Sequence[Cluster]:
     """The earlier clusters with what changed since; those of the whole graph when that is due."""
-    last = Clustering.objects.in_workspace(workspace_id).first()
-    if last is not None:
+    names = [one.name for one in fields(keeping.Figures)]
+    if last := Clustering.objects.in_workspace(workspace_id).values(*names).first():
         clusters, now = keeping.brought_up_to_date(entities, links, old)
-        if not keeping.is_due(now, keeping.Figures(*(getattr(last, name) for name in FIGURES))):
+        if not keeping.is_due(now, keeping.Figures(**last)):
             return clusters
     clusters, now = keeping.kept_or_new(hierarchy(entities, links), old, links)
-    values = {name: getattr(now, name) for name in FIGURES}
-    Clustering.objects.update_or_create(workspace_id=workspace_id, defaults=values)
+    Clustering.objects.update_or_create(workspace_id=workspace_id, defaults=asdict(now))
     return clusters
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
+from ingestion.knowledge.contradictions import MOST_STATEMENTS, Conflict, reported
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens
@@ -30,10 +31,6 @@ LEAST_TOKENS: Final = 600
 NUMBER_TOKENS: Final = 4
 """Tokens of a line's number and end."""
 MOST_OUTPUT: Final = 1_000
-MOST_CONFLICTS: Final = 12
-"""Contradictions kept of one reply."""
-MOST_STATEMENTS: Final = 6
-LONGEST_REASON: Final = 500
 
 Contradictions = tuple[uuid.UUID, list[dict[str, Any]]]
 """An entity and its contradictions, in the form in which the describe stage stores them."""
@@ -62,13 +59,6 @@ class Note:
             "start": self.start,
             "end": self.end,
         }
-
-
-class Conflict(BaseModel):
-    """``statements`` are the numbers shown in the prompt."""
-
-    reason: str = ""
-    statements: list[int] = Field(default_factory=list)
 
 
 class Conflicts(BaseModel):
@@ -149,14 +139,11 @@ def request(batch: Sequence[Note], options: ModelOptions) -> ChatRequest[Conflic
 
 def kept(reply: Conflicts, batch: Sequence[Note]) -> Iterator[Contradictions]:
     """Yield the contradictions that have a reason and at least two statements about one entity."""
-    for conflict in reply.conflicts[:MOST_CONFLICTS]:
-        reason = one_line(conflict.reason)[:LONGEST_REASON]
+    for reason, shown in reported(reply.conflicts, batch):
         by_entity: defaultdict[uuid.UUID, list[Note]] = defaultdict(list)
-        for number in dict.fromkeys(conflict.statements):
-            if 0 < number <= len(batch):
-                note = batch[number - 1]
-                by_entity[note.entity_id].append(note)
+        for note in shown:
+            by_entity[note.entity_id].append(note)
         for entity_id, notes in by_entity.items():
-            if reason and len({(note.chunk_id, note.start) for note in notes}) > 1:
+            if len({(note.chunk_id, note.start) for note in notes}) > 1:
                 statements = [note.as_json() for note in notes[:MOST_STATEMENTS]]
                 yield entity_id, [{"reason": reason, "statements": statements}]

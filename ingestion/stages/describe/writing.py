@@ -17,6 +17,12 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
+from ingestion.knowledge.contradictions import (
+    MOST_CONFLICTS,
+    MOST_STATEMENTS,
+    Conflict,
+    reported,
+)
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
@@ -101,18 +107,10 @@ SMALLEST_WINDOW: Final = 600
 WORDS: Final = "400"
 MOST_OUTPUT: Final = 1500
 LONGEST: Final = 6000
-LONGEST_REASON: Final = 500
-MOST_CONFLICTS: Final = 12
-MOST_STATEMENTS: Final = 6
 
 # LightRAG's cap on the sources of one entity or relationship.
 MOST_SOURCES: Final = 200
 OnAnswer = Callable[[], None]
-
-
-class Conflict(BaseModel):
-    reason: str = ""
-    statements: list[int] = Field(default_factory=list)
 
 
 class Summary(BaseModel):
@@ -281,11 +279,9 @@ def _folded(
 def contradictions(found: Sequence[Conflict], run: Sequence[Part]) -> list[Contradiction]:
     """The reported conflicts that name at least two of the statements shown."""
     kept = []
-    for conflict in found[:MOST_CONFLICTS]:
-        reason = one_line(conflict.reason)[:LONGEST_REASON]
-        shown = [run[n - 1] for n in dict.fromkeys(conflict.statements) if 0 < n <= len(run)]
+    for reason, shown in reported(found, run):
         notes = tuple(dict.fromkeys(_nearest_note(part, reason) for part in shown))
-        if reason and len(notes) > 1:
+        if len(notes) > 1:
             kept.append(Contradiction(reason, notes[:MOST_STATEMENTS]))
     return kept
 
