@@ -247,7 +247,9 @@ def test_without_script_the_page_shows_how_far_it_is_and_can_be_looked_at_again(
         if not again.is_visible():
             break
         page.wait_for_timeout(500)
-        again.click()
+        # The page must have come whole: a link is not visible in half a page either.
+        with page.expect_navigation():
+            again.click()
 
     expect(page.locator(".answer__text")).to_contain_text(FACTS[2])
 
