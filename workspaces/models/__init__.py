@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from workspaces.models.accounts import AccountEvent, AccountEventKind
+from workspaces.models.accounts import AccountEvent, AccountEventKind, RateLimit
 from workspaces.models.audit import AuditAction, AuditEvent
 from workspaces.models.invitations import (
     ExportState,
@@ -19,7 +19,6 @@ from workspaces.models.language_models import (
     ModelSettings,
     RerankerKind,
 )
-from workspaces.models.limits import RateLimit
 from workspaces.models.people import (
     DELETE_FOR_GOOD,
     EXPORT,

@@ -1,4 +1,4 @@
-"""What happened to accounts: sign-ins, passwords, second factors, addresses, sessions."""
+"""What happened to accounts, and how much of what is limited has been used."""
 
 from __future__ import annotations
 
@@ -58,3 +58,17 @@ class AccountEvent(models.Model):
         """Return the kind in words."""
         kinds = dict(AccountEventKind.choices)
         return str(kinds.get(AccountEventKind(self.kind), self.kind))
+
+
+class RateLimit(models.Model):
+    """One limited thing, such as a person's requests, by the digest of its name.
+
+    ``full_at`` is the theoretical arrival time of the generic cell rate algorithm: the moment from
+    which nothing counts as used any more. A row whose moment is past may be deleted.
+    """
+
+    key = models.CharField(max_length=64, primary_key=True)
+    full_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.key

@@ -27,7 +27,6 @@ from ingestion.stages.reports import (
     evidence,
     extractive,
     naming,
-    passages,
     replies,
     rows,
     saving,
@@ -129,7 +128,7 @@ class _ModelWriter:
             seen = saving.last_change(self.workspace_id)
             records = context.topic_records(self.workspace_id, ids)
             if self.options.local_extraction:
-                records = passages.with_passages(self.workspace_id, records)
+                records = rows.with_passages(self.workspace_id, records)
         author = self.chat.model_of(Role.SUMMARISE)
         room = self.chat.input_limit(Role.SUMMARISE) - replies.overhead(self.options)
         contexts = {id_: context.build(records[id_], min(context.BUDGET, room)) for id_ in ids}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import log1p
 from typing import Any, Final
 from uuid import UUID
 
 from ingestion.stages.reports import sql
+from ingestion.stages.reports.context import Kind, Record, TopicRecords
 from ingestion.stages.reports.extractive import Member, Sentence, Topic
 from kb_project.sql import Columns, Row, run_sql, temporary_rows
 from kb_project.text.regions import from_json
@@ -19,6 +21,8 @@ from kb_project.text.words import one_line
 # Sentences considered per community and source.
 MOST_EVIDENCE: Final = 40
 MOST_INTRODUCTIONS: Final = 60
+# Passages of a topic that are read for a report by a model; fewer fit into a prompt.
+MOST_PASSAGES: Final = 60
 # A longer span is not a sentence to quote.
 LONGEST_QUOTE: Final = 1_500
 
@@ -136,3 +140,26 @@ def _around(start: int, end: int, statements: Iterable[Statement]) -> Statement 
     shared = ((min(end, one.end) - max(start, one.start), one) for one in statements)
     most, best = max(shared, key=lambda pair: pair[0], default=(0, None))
     return best if most > 0 else None
+
+
+def with_passages(
+    workspace_id: UUID, topics: Mapping[UUID, TopicRecords]
+) -> dict[UUID, TopicRecords]:
+    """The topics with the passages that mention their members, the most telling first.
+
+    After GraphRAG's fast mode, which writes reports from raw text: no model has read these.
+    """
+    values = {"workspace": workspace_id, "ids": list(topics), "most": MOST_PASSAGES}
+    found: defaultdict[UUID, list[Any]] = defaultdict(list)
+    for community, *row in run_sql(sql.PASSAGES, values):
+        found[community].append(row)
+    return {
+        id_: replace(
+            topic,
+            passages=tuple(
+                Record.of(Kind.PASSAGE, chunk, f"{title}: {text}")
+                for chunk, title, text in found[id_]
+            ),
+        )
+        for id_, topic in topics.items()
+    }
