@@ -122,7 +122,7 @@ def empty_tables() -> None:
 
 def _template(server: embedded.Server) -> str:
     """Return the name of a fully migrated database, creating it if there is none."""
-    name = TEMPLATE_PREFIX + _migrations_digest()
+    name = TEMPLATE_PREFIX + migrations_digest()
     if name in _names(server, TEMPLATE_PREFIX):
         return name
     partial = f"{name}_partial"
@@ -138,7 +138,7 @@ def _template(server: embedded.Server) -> str:
     return name
 
 
-def _migrations_digest() -> str:
+def migrations_digest() -> str:
     """Return a fingerprint of every migration file and of the statements that prepare a
     database.
     """

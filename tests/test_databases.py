@@ -78,10 +78,10 @@ def test_databases_of_killed_test_runs_are_dropped_and_of_living_ones_kept(serve
 
 
 def test_a_changed_migration_makes_another_template(monkeypatch):
-    before = databases._migrations_digest()
+    before = databases.migrations_digest()
     monkeypatch.setattr(databases, "_source", lambda module: b"changed")
 
-    assert databases._migrations_digest() != before
+    assert databases.migrations_digest() != before
 
 
 @pytest.mark.django_db(transaction=True)

@@ -7,7 +7,9 @@ in this thread, and Django then refuses to touch its database in every other tes
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,9 +49,14 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def product(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    with running_product(tmp_path_factory.mktemp("product")) as running:
-        yield running
+def product(chromium_path: str) -> Iterator[Product]:
+    folder = Path(tempfile.mkdtemp(prefix="kb product "))
+    folder.chmod(0o755)
+    try:
+        with running_product(folder) as running:
+            yield running
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from pathlib import Path
 from django.conf import settings
 
 from kb_project.database import embedded
+from tests.data_folders import make_migrated
 
 READY = re.compile(r"Sign in to the demo:\s+(\S+) / (\S+)")
 PATIENCE = 600.0
@@ -58,6 +59,7 @@ def running_product(folder: Path) -> Iterator[Product]:
     port = free_port()
     log = folder / "run.log"
     data = folder / "data"
+    make_migrated(data)
     with log.open("w") as output:
         running = command(data, "run", "--port", str(port))
         process = subprocess.Popen(running, stdout=output, stderr=subprocess.STDOUT)

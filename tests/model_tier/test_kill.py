@@ -14,6 +14,7 @@ from typing import LiteralString
 import pytest
 
 from kb_project.env import child_environment
+from tests.data_folders import make_migrated
 from tests.ingestion.pipeline.test_kill import House, wait_for
 from tests.provider import Provider, Seen
 from tests.provider_answers import answer_for
@@ -66,7 +67,7 @@ def house() -> Iterator[ModelHouse]:
         provider.script.on(".", unhurried)
         made = ModelHouse(folder, provider)
         try:
-            made.manage("migrate", "--verbosity", "0")
+            make_migrated(made.data)
             made.manage("createworkspace", "Papers", "--slug", "papers")
             yield made
         finally:
@@ -78,7 +79,7 @@ def test_workers_killed_on_the_way_ask_nothing_twice(house: ModelHouse):
     house.ingest()
 
     kills = 0
-    for answered in (3, 12, 20):
+    for answered in (3, 15):
         house.start_workers()
         wait_for(lambda answered=answered: house.query(DONE)[0][0] >= answered)
         house.kill_workers()

@@ -25,6 +25,7 @@ from kb_project.database import embedded
 from kb_project.database.config import DATABASE
 from kb_project.database.programs import processes_in
 from kb_project.env import child_environment
+from tests.data_folders import make_migrated
 from tests.ingestion.content import assert_same, content
 from tests.ingestion.papers import write_papers
 
@@ -141,7 +142,7 @@ def house() -> Iterator[House]:
     folder.chmod(0o755)
     made = House(folder)
     try:
-        made.manage("migrate", "--verbosity", "0")
+        make_migrated(made.data)
         made.manage("createworkspace", "Papers", "--slug", "papers")
         yield made
     finally:
