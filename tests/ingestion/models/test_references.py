@@ -70,6 +70,17 @@ REFERENCES = references()
 NAMED = [f"{model.__name__}.{column}" for model, column, _ in REFERENCES]
 
 
+@pytest.fixture(scope="module")
+def pair(rows_of_the_module: None) -> tuple[Whole, Whole]:
+    """Two whole workspaces, made once: the database undoes what each test does to them."""
+    return make_whole("Mine"), make_whole("Theirs")
+
+
+@pytest.fixture
+def whole(pair: tuple[Whole, Whole]) -> Whole:
+    return pair[0]
+
+
 def point(model: Model, column: str, whole: Whole, target: UUID) -> None:
     """Make a row of the workspace name ``target``, and have the database look at once."""
     statement = sql.SQL(
@@ -104,8 +115,8 @@ def delete(row: models.Model, whole: Whole) -> None:
 
 
 @pytest.mark.parametrize("model", tenant_models(), ids=lambda model: model.__name__)
-def test_the_whole_workspace_leaves_no_table_empty(model: Model):
-    assert counts(make_whole(), [model])[model.__name__] > 0
+def test_the_whole_workspace_leaves_no_table_empty(model: Model, whole: Whole):
+    assert counts(whole, [model])[model.__name__] > 0
 
 
 def test_all_references_are_looked_at():
@@ -114,8 +125,10 @@ def test_all_references_are_looked_at():
 
 
 @pytest.mark.parametrize(("model", "column", "named"), REFERENCES, ids=NAMED)
-def test_no_row_can_name_a_row_of_another_tenant(model: Model, column: str, named: Model):
-    mine, theirs = make_whole("Mine"), make_whole("Theirs")
+def test_no_row_can_name_a_row_of_another_tenant(
+    model: Model, column: str, named: Model, pair: tuple[Whole, Whole]
+):
+    mine, theirs = pair
     with access.in_workspace(theirs.workspace.pk):
         foreign = one_row_of(named, theirs).pk
 
@@ -126,9 +139,7 @@ def test_no_row_can_name_a_row_of_another_tenant(model: Model, column: str, name
 @pytest.mark.parametrize(
     ("model", "column"), [(Mention, "entity_id"), (Posting, "chunk_id"), (StageRun, "job_id")]
 )
-def test_no_row_can_name_what_does_not_exist(model: Model, column: str):
-    whole = make_whole()
-
+def test_no_row_can_name_what_does_not_exist(model: Model, column: str, whole: Whole):
     with pytest.raises(IntegrityError, match=f"{column}_tenant_fk"):
         point(model, column, whole, uuid4())
 
@@ -148,17 +159,13 @@ OF_A_DOCUMENT = [
 ]
 
 
-def test_a_document_takes_along_all_that_was_read_in_it():
-    whole = make_whole()
-
+def test_a_document_takes_along_all_that_was_read_in_it(whole: Whole):
     delete(whole.document, whole)
 
     assert set(counts(whole, OF_A_DOCUMENT).values()) == {0}
 
 
-def test_a_document_leaves_the_entities_it_spoke_of_for_the_stages_to_judge():
-    whole = make_whole()
-
+def test_a_document_leaves_the_entities_it_spoke_of_for_the_stages_to_judge(whole: Whole):
     delete(whole.document, whole)
 
     assert counts(whole, [Entity, Alias, Relationship]) == {
@@ -168,9 +175,7 @@ def test_a_document_leaves_the_entities_it_spoke_of_for_the_stages_to_judge():
     }
 
 
-def test_an_entity_takes_along_its_names_its_places_and_its_relationships():
-    whole = make_whole()
-
+def test_an_entity_takes_along_its_names_its_places_and_its_relationships(whole: Whole):
     delete(whole.ada, whole)
 
     gone = counts(whole, [Relationship, Evidence, MergeSuggestion])
@@ -183,16 +188,13 @@ def test_an_entity_takes_along_its_names_its_places_and_its_relationships():
     }
 
 
-def test_the_target_of_a_relationship_takes_it_along_as_its_source_does():
-    whole = make_whole()
-
+def test_the_target_of_a_relationship_takes_it_along_as_its_source_does(whole: Whole):
     delete(whole.olaf, whole)
 
     assert counts(whole, [Relationship, Evidence]) == {"Relationship": 0, "Evidence": 0}
 
 
-def test_an_entity_leaves_documents_and_chunks_alone():
-    whole = make_whole()
+def test_an_entity_leaves_documents_and_chunks_alone(whole: Whole):
     before = counts(whole, [Document, Chunk, Posting])
 
     delete(whole.ada, whole)
@@ -200,9 +202,7 @@ def test_an_entity_leaves_documents_and_chunks_alone():
     assert counts(whole, [Document, Chunk, Posting]) == before
 
 
-def test_a_chunk_takes_its_evidence_but_not_its_document():
-    whole = make_whole()
-
+def test_a_chunk_takes_its_evidence_but_not_its_document(whole: Whole):
     delete(whole.chunk, whole)
 
     assert counts(whole, [Document, DocumentVersion, Chunk, Evidence, ChunkExtraction]) == {
@@ -214,9 +214,7 @@ def test_a_chunk_takes_its_evidence_but_not_its_document():
     }
 
 
-def test_a_shelf_that_is_taken_down_leaves_its_documents():
-    whole = make_whole()
-
+def test_a_shelf_that_is_taken_down_leaves_its_documents(whole: Whole):
     delete(whole.collection, whole)
 
     with access.in_workspace(whole.workspace.pk):
@@ -225,9 +223,7 @@ def test_a_shelf_that_is_taken_down_leaves_its_documents():
     assert document.workspace_id == whole.workspace.pk
 
 
-def test_a_community_above_leaves_the_ones_below():
-    whole = make_whole()
-
+def test_a_community_above_leaves_the_ones_below(whole: Whole):
     delete(whole.parent, whole)
 
     with access.in_workspace(whole.workspace.pk):
@@ -236,17 +232,15 @@ def test_a_community_above_leaves_the_ones_below():
     assert below.parent_id is None
 
 
-def test_a_report_takes_its_findings_and_what_they_rest_on():
-    whole = make_whole()
-
+def test_a_report_takes_its_findings_and_what_they_rest_on(whole: Whole):
     delete(whole.report, whole)
 
     assert set(counts(whole, [CommunityReport, Finding, FindingEvidence]).values()) == {0}
     assert counts(whole, [Chunk]) == {"Chunk": 2}
 
 
-def test_what_goes_in_one_workspace_stays_in_the_other():
-    mine, theirs = make_whole("Mine"), make_whole("Theirs")
+def test_what_goes_in_one_workspace_stays_in_the_other(pair: tuple[Whole, Whole]):
+    mine, theirs = pair
     before = counts(theirs, tenant_models())
 
     delete(mine.document, mine)
