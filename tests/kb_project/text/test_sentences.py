@@ -78,8 +78,8 @@ def test_spans_are_ordered_trimmed_and_lose_nothing_but_white_space(text):
 
 @pytest.mark.parametrize("unit", ["a", " ", "\n ", ". ", "。", '."', "Mr. ", "; "])
 def test_one_huge_line_loses_nothing_and_comes_to_an_end(unit):
-    """In quadratic time it would take hours."""
-    line = unit * (1_000_000 // len(unit))
+    """In quadratic time it would take minutes."""
+    line = unit * (200_000 // len(unit))
 
     spans = sentence_spans(line)
 
