@@ -27,6 +27,7 @@ app_name = "ingestion_api"
 
 document_versions: list[URLPattern | URLResolver] = [
     path("", versions.VersionListApi.as_view(), name="version_list"),
+    path("estimate/", versions.VersionEstimateApi.as_view(), name="version_estimate"),
     path("<int:number>/changes/", versions.VersionChangesApi.as_view(), name="version_changes"),
     path("<int:number>/restore/", versions.VersionRestoreApi.as_view(), name="version_restore"),
 ]

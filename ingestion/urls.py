@@ -20,6 +20,7 @@ app_name = "ingestion"
 
 versions: list[URLPattern | URLResolver] = [
     path("", documents.version_add, name="version_add"),
+    path("estimate/", documents.version_estimate, name="version_estimate"),
     path("<int:number>/restore/", documents.version_restore, name="version_restore"),
     path("<int:number>/changes/", documents.version_changes, name="version_changes"),
     path("<int:number>/progress/", documents.version_progress, name="version_progress"),

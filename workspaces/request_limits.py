@@ -46,8 +46,10 @@ UPLOADS: Final = frozenset(
     {
         "ingestion:document_upload",
         "ingestion:version_add",
+        "ingestion:version_estimate",
         "POST ingestion_api:document_list",
         "POST ingestion_api:version_list",
+        "ingestion_api:version_estimate",
         "ingestion:graph_export",
         "ingestion:graph_imports",
         "ingestion_api:graph_export",

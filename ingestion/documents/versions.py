@@ -8,7 +8,6 @@ read replaces nothing. Versions of a document are read one after another, in ord
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import IO, Any, Final
 
 from django.db import transaction
@@ -16,7 +15,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from ingestion.documents import services
-from ingestion.documents.cost_model import Extent, Range
 from ingestion.documents.queries import UNDER_WAY, document_get, version_get
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
@@ -33,13 +31,9 @@ from ingestion.models import (
     StageRun,
     SubjectKind,
 )
-from ingestion.parsers.sandbox import default_sandbox
 from ingestion.pipeline import runner, transitions
-from ingestion.stages import parse
-from ingestion.stages.chunk.cutting import cut_up
-from ingestion.stages.chunk.publish import earlier_of, match, seen_anew
-from kb_project.errors import ConflictError, ParseError, UploadError
-from workspaces import access, quotas
+from kb_project.errors import ConflictError, UploadError
+from workspaces import quotas
 from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
@@ -55,6 +49,20 @@ def document_replace(
     Raises UploadError (``too_large``, ``empty``), PreconditionError, QuotaError, and ConflictError
     if the document is archived or already has this content.
     """
+    version = version_of_file(workspace=change.workspace, file=file, name=name)
+    version.added_by = change.user
+    version.document = document
+    with services.files_stored([(version, file)]), transaction.atomic():
+        _replace(change, version)
+    logger.info("document replaced document=%s version=%s", document.pk, version.number)
+    return version
+
+
+def version_of_file(*, workspace: Workspace, file: IO[bytes], name: str) -> DocumentVersion:
+    """Return a version of this file that is not stored and belongs to no document yet.
+
+    Raises UploadError (``too_large``, ``empty``).
+    """
     label = services.label_of(name)
     size, digest = services.measure(file, label)
     if not size:
@@ -64,22 +72,16 @@ def document_replace(
             kept=UNTOUCHED,
             next_step="Choose the file with the new version.",
         )
-    version = DocumentVersion(
-        workspace=change.workspace,
-        document=document,
-        name=label,
-        size=size,
-        sha256=digest,
-        added_by=change.user,
-    )
-    with services.files_stored([(version, file)]), transaction.atomic():
-        _replace(change, version)
-    logger.info("document replaced document=%s version=%s", document.pk, version.number)
-    return version
+    return DocumentVersion(workspace=workspace, name=label, size=size, sha256=digest)
 
 
-def _replace(change: ChangeContext, version: DocumentVersion) -> None:
-    document = _held(change, version.document)
+def place_next(document: Document, version: DocumentVersion) -> int:
+    """Make a version that is not stored the document's next one, and return the number of the
+    version that is live until then.
+
+    Raises ConflictError if the document is archived or already has this content.
+    """
+    _check_live(document)
     rows = DocumentVersion.objects.in_workspace(document.workspace_id).filter(document=document)
     newest, before = rows.defer("text").latest("number"), _coming(document)
     is_coming = before == newest.number
@@ -90,10 +92,16 @@ def _replace(change: ChangeContext, version: DocumentVersion) -> None:
             kept="No version was added; nothing was changed.",
             next_step="Choose a file that differs from the current version.",
         )
-    _label_present(document)
     version.document = document
     version.number = 1 + newest.number
     version.chunking = _chunking_after(newest)
+    return before
+
+
+def _replace(change: ChangeContext, version: DocumentVersion) -> None:
+    document = _held(change, version.document)
+    before = place_next(document, version)
+    _label_present(document)
     quotas.check_storage(document.workspace_id, size=version.size)
     version.save(force_insert=True)
     job = _plan(change, version)
@@ -105,41 +113,6 @@ def _chunking_after(version: DocumentVersion) -> dict[str, Any]:
     """Chunk like the version before; its spans apply only to its own text."""
     chunking = {name: value for name, value in version.chunking.items() if name != "spans"}
     return {} if chunking.get("strategy") == "given" else chunking
-
-
-def replacement_extent(
-    *, workspace: Workspace, document: Document, path: Path, name: str
-) -> Extent | None:
-    """Read a file without storing it, and return how much of it would be read as the document's
-    next version: passages that the live text has are known. None if it cannot be read.
-
-    Call outside transactions.
-    """
-    try:
-        parsed = default_sandbox().parse(path, name=name, limits=parse.limits())
-    except ParseError:
-        return None
-    with access.in_workspace(workspace.pk):
-        rows = DocumentVersion.objects.in_workspace(workspace).filter(document=document)
-        newest = rows.select_related("document").defer("text").latest("number")
-        current = rows.filter(DocumentVersion.IS_LIVE_VERSION).select_related("document")
-        live = current.defer("text").first()
-        passages = Chunk.objects.in_workspace(workspace).filter(document=document)
-        published = list(passages.order_by("ordinal"))
-    version = DocumentVersion(
-        workspace=workspace,
-        document=newest.document,
-        number=1 + newest.number,
-        name=name,
-        chunking=_chunking_after(newest),
-    )
-    parse.fill(version, parsed, workspace.document_language)
-    new = cut_up(version, earlier_of(version))
-    matching = match(published, new)
-    again, _ = seen_anew(matching, live, version, uses_model=True)
-    kept = len(matching.kept) - len(set(again))
-    tokens = sum(chunk.tokens for chunk in new)
-    return Extent(Range(tokens, tokens), Range(len(new), len(new)), kept, kept)
 
 
 def document_revert(*, change: ChangeContext, document: Document, number: int) -> HistoryEvent:

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -22,6 +23,7 @@ from ingestion.documents import (
     page_images,
     presenters,
     queries,
+    replacement,
     rereading,
     services,
     version_presenters,
@@ -31,7 +33,14 @@ from ingestion.history import sentences
 from ingestion.history.recording import ChangeContext
 from ingestion.knowledge import insights, summaries
 from ingestion.models import Document, HistoryEvent
-from kb_project.errors import ConflictError, InputError, NotFoundError, PauseError, UploadError
+from kb_project.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    ParseError,
+    PauseError,
+    UploadError,
+)
 from workspaces import access
 from workspaces.language_models.queries import model_state
 from workspaces.models import DELETE_FOR_GOOD, Capability, Workspace
@@ -191,6 +200,28 @@ def version_add(request: UserRequest, workspace: Workspace, document_id: UUID) -
         )
         messages.success(request, f"Version {version.number} was added.")
     return redirect(DETAIL, workspace.slug, document.pk)
+
+
+@transaction.non_atomic_requests
+@workspace_page(Capability.EDIT, "POST")
+def version_estimate(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
+    """Say what the chosen file would cost as the next version; no transaction is open while it is
+    read.
+    """
+    file = request.FILES.get("file")
+    said = ["Choose the file that holds the new version."]
+    if file is not None:
+        try:
+            estimate = replacement.replacement_estimate(
+                workspace=workspace, document_id=document_id, file=file, name=file.name or ""
+            )
+            said = estimates.sentences(estimate)
+        except (ConflictError, ParseError, UploadError) as error:
+            said = [error.sentence]
+    if request.htmx:
+        return render(request, "ingestion/version_estimate.html", {"sentences": said})
+    messages.info(request, " ".join(said))
+    return redirect(DETAIL, workspace.slug, document_id)
 
 
 @workspace_page(Capability.EDIT, "POST")

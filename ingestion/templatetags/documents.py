@@ -57,6 +57,7 @@ def document_versions(context: Context, workspace: Workspace, document: Document
     """Show the versions, if there are several, and the upload to those who may edit."""
     shown = _shared(context, workspace, document)
     shown["may_write"] = shown["may_write"] and document.is_live
+    shown["asks_models"] = shown["may_write"] and model_state(workspace=workspace).tier != "local"
     return shown | version_presenters.context_of(workspace, document)
 
 

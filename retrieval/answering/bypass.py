@@ -29,9 +29,10 @@ _PROMPT: Final = Path(__file__).parent.parent / "prompts" / "answer_bypass.md"
 
 
 def allowed_chat(ports: Ports) -> ChatModel:
-    """Return the chat model. Raises ConflictError without one, or if the workspace's answers may
-    not use general knowledge."""
-    if ports.chat is None:
+    """Return the model that writes answers. Raises ConflictError without one, or if the
+    workspace's answers may not use general knowledge.
+    """
+    if ports.writer is None:
         raise no_model()
     if not ports.options.allows_general:
         raise ConflictError(
@@ -41,11 +42,11 @@ def allowed_chat(ports: Ports) -> ChatModel:
             next_step="Choose another mode. An admin can allow general knowledge on the page"
             " Models.",
         )
-    return ports.chat
+    return ports.writer
 
 
 def is_offered(ports: Ports) -> bool:
-    return ports.chat is not None and ports.options.allows_general
+    return ports.writer is not None and ports.options.allows_general
 
 
 def draft(asking: Asking, reporter: Reporter) -> Draft:

@@ -8,12 +8,20 @@ from decimal import Decimal
 from kb_project.llm.ports import CallOutcome, CallRecord, Role
 from workspaces import access
 from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
 from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelBudget, ModelCall, Workspace
 
 MODEL = "small-1"
 KEY = "sk-test-0123456789-wxyz"
 ENDPOINT = "https://models.example.org/v1"
+
+
+def use_model(workspace: Workspace) -> None:
+    """A model that no one calls."""
+    language_model_services.model_settings_save(
+        workspace=workspace, choice=ModelChoice(endpoint=ENDPOINT, model=MODEL)
+    )
 
 
 def a_call(

@@ -1,4 +1,4 @@
-"""The versions of a document: list them, add one, see what changed, make one live again."""
+"""The versions of a document: list, add or estimate one, see what changed, make one live again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from rest_framework.response import Response
 
 from ingestion.changes import version_changes
 from ingestion.changes.comparison import MOST_LISTED
-from ingestion.documents import queries, versions
+from ingestion.documents import queries, replacement, versions
 from ingestion.documents.api.documents import DocumentAPIView
+from ingestion.documents.api.processing import EstimateApi
 from ingestion.history.api import IF_MATCH, change_of, changing, tags_of
 from ingestion.models import Document
 from kb_project.errors import InputError
-from workspaces.api import WorkspaceAPIView, reading
+from workspaces.api import WaitingAPIView, WorkspaceAPIView, reading, writing
 
 
 class VersionSerializer(serializers.Serializer[Any]):
@@ -66,18 +67,34 @@ class VersionListApi(DocumentAPIView):
     def post(self, document_id: UUID) -> object:
         """Add a version. The live version is searched until the new one has been read."""
         document = self.document(document_id)
-        given = self.request.FILES.get("file")
-        if not isinstance(given, UploadedFile):
-            raise InputError(
-                "No file was sent.",
-                code="no_file",
-                next_step="Send the new version in the form field 'file'.",
-            )
+        given = _file_of(self)
         change, _ = change_of(self, seen=document.pk)
         versions.document_replace(
             change=change, document=document, file=given, name=given.name or ""
         )
         return _listed(self, document)
+
+
+class VersionEstimateApi(WaitingAPIView):
+    """The estimated cost of adding a version."""
+
+    parser_classes = [MultiPartParser, FormParser]
+
+    @writing(
+        "version_estimate",
+        takes=VersionListApi.InputSerializer,
+        media_types=("multipart/form-data",),
+        gives=EstimateApi.OutputSerializer,
+        errors=(409, 422),
+    )
+    def post(self, document_id: UUID) -> object:
+        """Read a file as the document's next version, and estimate what is new in it. The file is
+        not kept.
+        """
+        given = _file_of(self)
+        return replacement.replacement_estimate(
+            workspace=self.workspace, document_id=document_id, file=given, name=given.name or ""
+        )
 
 
 class SaidFactSerializer(serializers.Serializer[Any]):
@@ -176,6 +193,17 @@ class VersionRestoreApi(DocumentAPIView):
         change, _ = change_of(self, seen=document.pk)
         versions.document_revert(change=change, document=document, number=number)
         return _listed(self, document)
+
+
+def _file_of(view: WorkspaceAPIView) -> UploadedFile:
+    given = view.request.FILES.get("file")
+    if not isinstance(given, UploadedFile):
+        raise InputError(
+            "No file was sent.",
+            code="no_file",
+            next_step="Send the new version in the form field 'file'.",
+        )
+    return given
 
 
 def _listed(view: WorkspaceAPIView, document: Document) -> Response:

@@ -21,6 +21,7 @@ from ingestion.documents import (
     estimates,
     outcomes,
     queries,
+    replacement,
     rereading,
     services,
     versions,
@@ -32,7 +33,7 @@ from ingestion.history.recording import ChangeContext
 from ingestion.management.ingest_output import Intake, as_json, as_text, total_of
 from ingestion.management.progress import INTERRUPTED
 from kb_project.commands import DataCommand
-from kb_project.errors import ConflictError, InputError, NotFoundError, UploadError
+from kb_project.errors import ConflictError, InputError, NotFoundError, ParseError, UploadError
 from kb_project.llm.tokens import count_tokens
 from workspaces import access
 from workspaces.language_models import (
@@ -212,10 +213,12 @@ def size_of(workspace: Workspace, path: Path, *, is_replacing: bool) -> FileSize
         with access.in_workspace(workspace.pk):
             name = services.label_of(path.name)
             document = queries.document_of_file(workspace=workspace, name=name)
+        # One that cannot be read is refused with its reason when it is taken in.
         if document is not None:
-            extent = versions.replacement_extent(
-                workspace=workspace, document=document, path=path, name=path.name
-            )
+            with suppress(ParseError, UploadError, ConflictError):
+                extent = replacement.replacement_extent(
+                    workspace=workspace, document_id=document.pk, path=path, name=path.name
+                )
     tokens = None if extent else tokens_in(path)
     return FileSize(path.name, path.stat().st_size, tokens, extent)
 

@@ -218,9 +218,13 @@ class FormChoice:
 
 @dataclass(frozen=True, slots=True)
 class FormPanel:
-    """How the answer is wanted. Without a model, most forms and instructions are not offered."""
+    """How the answer is wanted. Without a model, most forms and instructions are not offered.
+
+    ``workspace_instructions`` apply to every answer here, before the person's own.
+    """
 
     responses: tuple[FormChoice, ...]
+    workspace_instructions: str
     instructions: str
     longest: int
     levels: tuple[FormChoice, ...]
@@ -239,8 +243,10 @@ SELECTIONS: Final = {
 }
 
 
-def form_panel(*, workspace: Workspace, options: Mapping[str, Any], has_model: bool) -> FormPanel:
+def form_panel(*, workspace: Workspace, options: Mapping[str, Any]) -> FormPanel:
     """Build the panel; ``options`` as submitted, or as stored with an answer."""
+    ports = ports_for(workspace.pk)
+    has_model = ports.writer is not None
     response = str(options.get("response") or ResponseType.DEFAULT)
     if response not in set(ResponseType):
         response = ResponseType.DEFAULT
@@ -252,6 +258,7 @@ def form_panel(*, workspace: Workspace, options: Mapping[str, Any], has_model: b
             FormChoice(one.value, *LABELS[one], one == response, has_model or one in free)
             for one in ResponseType
         ),
+        workspace_instructions=ports.options.instructions if has_model else "",
         instructions=str(options.get("instructions") or ""),
         longest=LONGEST_INSTRUCTIONS,
         levels=tuple(_levels(workspace, level)),
@@ -328,11 +335,7 @@ def ask_box(  # noqa: PLR0913  all that the box shows
         groups=mode_groups(None if is_search else workspace),
         mode=ANSWER_MODES.get(mode) or MODES[standard_mode()],
         scope=scope_panel(workspace=workspace, filters=filters or {}),
-        form=form_panel(
-            workspace=workspace,
-            options=options or {},
-            has_model=ports_for(workspace.pk).writer is not None,
-        ),
+        form=form_panel(workspace=workspace, options=options or {}),
         documents=document_queries.searched_count(workspace=workspace),
         reading=counts[DocumentState.QUEUED.value] + counts[DocumentState.WORKING.value],
         question=question,

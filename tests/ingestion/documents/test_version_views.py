@@ -16,6 +16,7 @@ from tests.ingestion.versioned import (
     replaced,
 )
 from tests.rows import Cast, make_cast
+from tests.workspaces.models_rows import use_model
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
 
@@ -77,6 +78,25 @@ def test_a_reader_may_not_add_or_restore_and_a_stranger_finds_nothing(cast: Cast
     assert upload(cast, cast.charlie, document).status_code == 404
     assert client_of(cast.bob).post(restore).status_code == 403
     assert client_of(cast.charlie).post(restore).status_code == 404
+
+
+def test_an_editor_sees_what_a_version_would_cost_before_adding_it(cast: Cast):
+    document = first_version(cast.workspace)
+    use_model(cast.workspace)
+    there = address("version_estimate", cast, document.pk)
+
+    def said(text: str, user=cast.alice, **headers: str) -> str:
+        file = SimpleUploadedFile("log.md", text.encode())
+        response = client_of(user).post(there, {"file": file}, follow=True, headers=headers)
+        return response.content.decode()
+
+    assert "Estimate cost" in page_of(cast.alice, "document_detail", cast, document.pk)
+    assert "To read: 8 passages" in said(SECOND_TEXT, **{"HX-Request": "true"})
+    assert "To read: 8 passages" in said(SECOND_TEXT)
+    assert "already has exactly this content" in said(FIRST_TEXT)
+    assert fresh(document).live_number == 1
+    assert client_of(cast.bob).post(there).status_code == 403
+    assert client_of(cast.charlie).post(there).status_code == 404
 
 
 def test_an_earlier_version_is_restored(cast: Cast):

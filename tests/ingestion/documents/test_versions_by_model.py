@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from ingestion.documents import versions
+from ingestion.documents import replacement
+from ingestion.management.commands.ingest import size_of
 from ingestion.models import ChunkExtraction
+from kb_project.errors import ParseError
 from kb_project.llm.ports import ChatRequest, Role
 from tests.ingestion.scripted import NOTHING, ScriptedChat
 from tests.ingestion.versioned import (
@@ -74,8 +76,8 @@ def test_a_model_is_asked_only_about_what_is_new(cast: Cast):
 
 
 def expected(cast: Cast, document, file: Path):
-    return versions.replacement_extent(
-        workspace=cast.workspace, document=document, path=file, name=file.name
+    return replacement.replacement_extent(
+        workspace=cast.workspace, document_id=document.pk, path=file, name=file.name
     )
 
 
@@ -91,21 +93,21 @@ def test_only_new_passages_count_in_what_a_replacement_is_expected_to_cost(
     replaced(document, SECOND_TEXT)
     read(cast.workspace, ports_with(chat=chat), refreshes=False)
 
-    assert extent is not None
     unread = extent.passages.high - extent.known_extractions
     assert extent.passages.low == extent.passages.high == len(passages(document))
     asked = {text for role, text in asked_about(chat, document) if role == Role.EXTRACT.value}
     assert unread == len(asked) > 1
 
 
-def test_a_file_that_cannot_be_read_is_expected_to_cost_what_its_size_says(
-    cast: Cast, tmp_path: Path
-):
+def test_a_file_that_cannot_be_read_is_expected_to_replace_nothing(cast: Cast, tmp_path: Path):
     document, _ = by_model(cast)
-    file = tmp_path / "broken.pdf"
+    file = tmp_path / "log.md"
     file.write_bytes(b"%PDF-1.4 broken")
 
-    assert expected(cast, document, file) is None
+    with pytest.raises(ParseError):
+        expected(cast, document, file)
+    # The command adds up many files: it takes such a one by its size.
+    assert size_of(cast.workspace, file, is_replacing=True).extent is None
 
 
 def test_another_heading_is_another_question(cast: Cast):

@@ -140,6 +140,7 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "document_tree",
         "version_add",
         "version_changes",
+        "version_estimate",
         "version_list",
         "version_restore",
         "read_again",
@@ -274,7 +275,9 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing = {"document_add", "document_retry", "document_cancel"}
     writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
     writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
-    writing |= {"read_again", "read_again_estimate", "version_add", "version_restore"}
+    writing |= {"read_again", "read_again_estimate"} | {
+        *("version_add", "version_estimate", "version_restore"),
+    }
     writing |= {"health", "health_check", "documents_trash", "trash_restore", "trash_empty"}
     writing |= {f"document_{verb}" for verb in ("edit", "delete", "disable", "enable")}
     writing |= {"document_trash", "document_restore", "collection_documents_change"}

@@ -66,6 +66,18 @@ def test_it_needs_a_model_and_leave_to_use_what_it_knows(cast):
     assert (without.value.code, forbidden.value.code) == ("no_model", "general_not_allowed")
 
 
+def test_a_model_that_only_writes_answers_writes_these_too(cast):
+    chat = FakeChat(lambda _: SAID)
+    given = asking(cast, None)
+    ports = replace(given.ports, answer_chat=chat)
+
+    draft = flow.draft_answer(replace(given, ports=ports), Told())
+
+    assert draft.outcome == Outcome.ANSWERED
+    assert bypass.is_offered(ports)
+    assert not bypass.is_offered(given.ports)
+
+
 def test_a_model_that_says_nothing_is_no_answer(cast):
     with pytest.raises(ReplyError):
         flow.draft_answer(asking(cast, FakeChat(lambda _: " ")), Told())

@@ -9,7 +9,10 @@ from retrieval.models import Answer, Question
 from tests.retrieval import pages
 from tests.retrieval.pages import QUESTION, address, answers, change, client_of, page_of
 from tests.rows import Cast, make_cast, make_collection, make_document
+from tests.workspaces.models_rows import ENDPOINT, MODEL
 from workspaces import access
+from workspaces.language_models import services as language_model_services
+from workspaces.language_models.choice import ModelChoice
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +47,18 @@ def test_nothing_by_that_name_is_said(cast):
     page = page_of(cast.bob, "scope_choices", cast, "documents", find_documents="zeppelin")
 
     assert "Nothing by that name." in page
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_the_instructions_of_the_workspace_are_shown_to_everyone_who_asks(cast, who):
+    choice = ModelChoice(
+        endpoint=ENDPOINT, model=MODEL, instructions="Write for <engineers>.\nIn metric units."
+    )
+    language_model_services.model_settings_save(workspace=cast.workspace, choice=choice)
+
+    page = page_of(getattr(cast, who), "ask", cast)
+
+    assert "Write for &lt;engineers&gt;.<br>In metric units." in page
 
 
 def test_a_question_keeps_the_filters_it_was_asked_with(cast):

@@ -17,6 +17,7 @@ from tests.ingestion.versioned import (
     replaced,
 )
 from tests.rows import Cast, make_cast
+from tests.workspaces.models_rows import use_model
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
 
@@ -108,6 +109,35 @@ def test_the_same_request_twice_adds_one_version(cast: Cast):
     assert (first.status_code, again.status_code) == (202, 202)
     assert states(again) == {2: "reading", 1: "live"}
     assert again["Idempotency-Replayed"] == "true"
+
+
+# --- what it would cost ---------------------------------------------------------------------------
+def test_the_estimate_of_a_version_counts_what_is_new_and_keeps_nothing(cast: Cast):
+    document = first_version(cast.workspace)
+    use_model(cast.workspace)
+    client_of_alice, estimate = client(cast.alice), there(cast, document, "estimate/")
+
+    def estimated(text: str) -> Any:
+        file = SimpleUploadedFile("log.md", text.encode())
+        return client_of_alice.post(estimate, {"file": file}, format="multipart")
+
+    found = estimated(SECOND_TEXT).json()
+
+    assert found["passages"] == {"low": 8, "high": 8}
+    assert found["known"] > 0
+    assert_problem(estimated(FIRST_TEXT), 409, "same_content")
+    assert_problem(estimated("%PDF-1.4 broken"), 422, "corrupt_pdf")
+    assert_problem(client_of_alice.post(estimate, {}, format="multipart"), 400, "no_file")
+    assert states(client_of_alice.get(there(cast, document))) == {1: "live"}
+
+
+def test_who_may_ask_what_a_version_costs(cast: Cast):
+    document = first_version(cast.workspace)
+    estimate = there(cast, document, "estimate/")
+
+    assert_problem(client(cast.bob).post(estimate), 403, "forbidden")
+    assert_nothing_there(client(cast.charlie).post(estimate))
+    assert_problem(client(None).post(estimate), 401, "not_authenticated")
 
 
 # --- restoring ------------------------------------------------------------------------------------
