@@ -215,6 +215,12 @@ def _build(workspace_id: uuid.UUID, base: Ports) -> Ports:
     )
 
 
+def reranker_in(row: ModelSettings) -> Reranker | None:
+    """Build the reranker that a workspace's settings name, saved or not."""
+    chat = None if only_writes_answers(row) else _chat(row.workspace_id, row)
+    return _reranker(row, chat)
+
+
 def _chat(workspace_id: uuid.UUID, row: ModelSettings | None) -> ChatModel | None:
     config = chat_config(workspace_id, row)
     if config is None:

@@ -171,18 +171,16 @@ class TestSerializer(serializers.Serializer[Any]):
         sentence = serializers.CharField()
 
     results = LineSerializer(many=True)
+    works = serializers.BooleanField(help_text="Whether every model answers as it should.")
 
 
 class ModelTestApi(WaitingAPIView):
     """Test models with one real call of each kind, before or after they are saved."""
 
-    class OutputSerializer(TestSerializer):
-        works = serializers.BooleanField(help_text="Whether every model answers.")
-
     @administering(
         "models_test",
         takes=ModelsApi.InputSerializer,
-        gives=OutputSerializer,
+        gives=TestSerializer,
         errors=(400, 409, 429, 503),
     )
     def post(self) -> object:
@@ -287,10 +285,25 @@ class RerankerApi(WorkspaceAPIView):
 
 
 class RerankerTestApi(WaitingAPIView):
-    """Test the reranker with one real call."""
+    """Test a reranker with one real call, before or after it is saved."""
 
-    @administering("reranker_test", gives=TestSerializer, errors=(400, 409, 429, 503))
+    @administering(
+        "reranker_test",
+        takes=RerankerApi.InputSerializer,
+        gives=TestSerializer,
+        errors=(400, 409, 429, 503),
+    )
     def post(self) -> object:
-        """Have the reranker order three sentences, and report the result."""
-        lines = testing.reranker_test(workspace=self.workspace, user=self.request.user)
-        return {"results": lines}
+        """Have the reranker order three sentences, and report the result.
+
+        The choice in the body is tested in place of the saved one. It is not saved.
+        """
+        changes = self.body()
+        with access.in_workspace(self.workspace.pk):
+            now = queries.reranker_state(workspace=self.workspace).choice
+        tested = testing.reranker_test(
+            workspace=self.workspace,
+            choice=replace(now, **changes) if changes else None,
+            user=self.request.user,
+        )
+        return {"results": tested.lines, "works": tested.works}

@@ -7,12 +7,14 @@ from workspaces import access, ports, secrets
 from workspaces.language_models.choice import (
     EndpointChoice,
     ModelChoice,
+    RerankChoice,
     check_reachable,
     checked,
+    checked_rerank_choice,
     origin,
     set_options,
 )
-from workspaces.models import ModelSettings, Workspace
+from workspaces.models import ModelSettings, RerankerKind, Workspace
 from workspaces.usage.prices import offered_model
 
 
@@ -32,6 +34,25 @@ def unsaved_settings(*, workspace: Workspace, choice: ModelChoice) -> ModelSetti
         row = ports.settings_of(workspace.pk) or ModelSettings(workspace=workspace)
         set_choice(row, choice)
     return row
+
+
+def unsaved_reranker(*, workspace: Workspace, choice: RerankChoice) -> ModelSettings:
+    """Return the row that saving the choice would leave, as above."""
+    choice = checked_rerank_choice(choice)
+    with access.in_workspace(workspace.pk):
+        row = ports.settings_of(workspace.pk) or ModelSettings(workspace=workspace)
+        set_reranker(row, choice)
+    return row
+
+
+def set_reranker(row: ModelSettings, choice: RerankChoice) -> None:
+    """Fill in a checked choice. Raises InputError for a server that it may not name, and
+    ConflictError for the chat model of a workspace without one.
+    """
+    if choice.kind is RerankerKind.MODEL and ports.chat_config(row.workspace_id, row) is None:
+        raise ports.no_model()
+    set_server(row, choice)
+    row.reranker = choice.kind
 
 
 def set_choice(row: ModelSettings, choice: ModelChoice) -> None:

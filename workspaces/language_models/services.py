@@ -32,7 +32,7 @@ from workspaces.language_models.choice import (
     choice_in,
     rerank_choice_in,
 )
-from workspaces.language_models.rows import row_to_change, set_choice, set_server
+from workspaces.language_models.rows import row_to_change, set_choice, set_reranker
 from workspaces.models import (
     AuditAction,
     CachedReply,
@@ -41,7 +41,6 @@ from workspaces.models import (
     ModelBudget,
     ModelPrice,
     ModelSettings,
-    RerankerKind,
     User,
     Workspace,
 )
@@ -157,11 +156,8 @@ def reranker_set(
     choice = checked_rerank_choice(choice)
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
-        if choice.kind is RerankerKind.MODEL and ports.chat_config(workspace.pk, row) is None:
-            raise ports.no_model()
         before = _audited(row, rerank_choice_in(row))
-        set_server(row, choice)
-        row.reranker = choice.kind
+        set_reranker(row, choice)
         row.save()
         after = _audited(row, choice)
         _record(AuditAction.RERANKER_CHANGED, workspace, user, before, after)

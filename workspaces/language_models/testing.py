@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import uuid4
 
@@ -15,10 +15,16 @@ from kb_project.llm.config import ChatConfig
 from kb_project.llm.ports import Reranker, Role
 from kb_project.llm.probe import Check, ProbeResult, probe
 from workspaces import access, limits, ports
-from workspaces.language_models.choice import ModelChoice, checked, choice_in
-from workspaces.language_models.rows import row_to_change, unsaved_settings
-from workspaces.language_models.services import config_needed, model_settings_save
-from workspaces.models import IndexState, ModelSettings, User, Workspace
+from workspaces.language_models.choice import (
+    ModelChoice,
+    RerankChoice,
+    checked,
+    checked_rerank_choice,
+    choice_in,
+)
+from workspaces.language_models.rows import row_to_change, unsaved_reranker, unsaved_settings
+from workspaces.language_models.services import config_needed, model_settings_save, reranker_set
+from workspaces.models import IndexState, ModelSettings, RerankerKind, User, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -73,11 +79,13 @@ def check_rate(*, workspace: Workspace, user: User | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ModelTest:
-    """``works`` says whether every model answers; ``support`` is what all of them support."""
+    """``works`` says whether every model answers as it should; ``support`` is what all of them
+    support.
+    """
 
     lines: tuple[TestLine, ...]
     works: bool
-    support: dict[str, bool]
+    support: dict[str, bool] = field(default_factory=dict)
 
 
 def model_test(
@@ -169,14 +177,17 @@ def _remember(workspace: Workspace, config: ChatConfig, support: dict[str, bool]
             row.save()
 
 
-def reranker_test(*, workspace: Workspace, user: User | None = None) -> list[TestLine]:
-    """Have the reranker order three sentences, one of which answers the question.
+def reranker_test(
+    *, workspace: Workspace, choice: RerankChoice | None = None, user: User | None = None
+) -> ModelTest:
+    """Have the reranker of a choice that is not saved yet, or the saved one, order three sentences,
+    one of which answers the question. The call is in the ledger; nothing else is stored.
 
-    Call outside transactions. Raises ConflictError if reranking is off, and LimitError; a failure
-    of the reranker is a line.
+    Call outside transactions. Raises ConflictError if reranking is off, InputError for an invalid
+    choice, and LimitError; a failure of the reranker is a line.
     """
     check_rate(workspace=workspace, user=user)
-    reranker = ports.ports_for(workspace.pk).reranker
+    reranker = _reranker_of(workspace, choice)
     if reranker is None:
         raise ConflictError(
             "Reranking is off.",
@@ -186,7 +197,27 @@ def reranker_test(*, workspace: Workspace, user: User | None = None) -> list[Tes
         )
     line = _tried_reranking(reranker)
     logger.info("reranker tested workspace=%s works=%s", workspace.pk, line.is_good)
-    return [line]
+    return ModelTest((line,), works=line.is_good)
+
+
+def reranker_test_and_save(
+    *, workspace: Workspace, choice: RerankChoice, user: User | None = None
+) -> ModelTest:
+    """Test a choice, and save it if it works. *Off* is saved without a test."""
+    tested = ModelTest((), works=True)
+    if checked_rerank_choice(choice).kind is not RerankerKind.OFF:
+        tested = reranker_test(workspace=workspace, choice=choice, user=user)
+    if tested.works:
+        reranker_set(workspace=workspace, choice=choice, user=user)
+    return tested
+
+
+def _reranker_of(workspace: Workspace, choice: RerankChoice | None) -> Reranker | None:
+    if choice is None:
+        return ports.ports_for(workspace.pk).reranker
+    row = unsaved_reranker(workspace=workspace, choice=choice)
+    with access.in_workspace(workspace.pk):
+        return ports.reranker_in(row)
 
 
 def _tried_reranking(reranker: Reranker) -> TestLine:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
+from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -75,7 +76,7 @@ def model_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return _tested_page(request, workspace, context)
 
 
-def _invalid(form: forms.ModelForm) -> InputError:
+def _invalid(form: Form) -> InputError:
     wrong = [
         f"{form.fields[name].label}: {' '.join(map(str, errors))}"
         for name, errors in form.errors.items()
@@ -93,13 +94,25 @@ def _redirect(request: UserRequest, name: str, slug: str) -> HttpResponse:
 @transaction.non_atomic_requests
 @workspace_page(Capability.ADMINISTER, "POST")
 def reranker_test(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    """Make one real call; no transaction is open while the reranker answers."""
-    context: dict[str, Any] = {}
+    """Test the reranker of the form, and save it if that is asked for and it works; no transaction
+    is open while it answers.
+    """
+    form = forms.rerank_form(queries.reranker_state(workspace=workspace), request.POST)
+    is_to_save = "save" in request.POST
+    context: dict[str, Any] = {"rerank_form": form}
+    if not form.is_valid():
+        return _tested_page(request, workspace, context | {"problem": _invalid(form)})
+    test = testing.reranker_test_and_save if is_to_save else testing.reranker_test
     try:
-        context["probe"] = testing.reranker_test(workspace=workspace, user=request.user)
+        tested = test(workspace=workspace, choice=form.choice(), user=request.user)
     except KBError as error:
-        context["problem"] = error
-    return _tested_page(request, workspace, context)
+        return _tested_page(request, workspace, context | {"problem": error})
+    if tested.works and is_to_save:
+        messages.success(request, "Reranking saved. It applies from the next question.")
+        return _redirect(request, "workspaces:model_settings", workspace.slug)
+    return _tested_page(
+        request, workspace, context | {"probe": tested.lines, "is_kept_back": is_to_save}
+    )
 
 
 def _tested_page(
@@ -113,10 +126,11 @@ def _tested_page(
         raise problem
     if request.htmx:
         return render(request, "workspaces/model_test.html", context)
-    form = {"form": context["form"]} if "form" in context else {}
+    # The panel appears under the form that was sent.
+    [name] = context.keys() & {"form", "rerank_form"}
     with transaction.atomic():
         access.workspace_for_administering(user=request.user, workspace_id=workspace.pk)
-        return _model_page(request, workspace, tested=context, **form)
+        return _model_page(request, workspace, tested={name: context}, **{name: context[name]})
 
 
 @workspace_page(Capability.ADMINISTER, "POST")

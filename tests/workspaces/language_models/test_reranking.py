@@ -184,7 +184,7 @@ def on(provider: Provider) -> RerankChoice:
 def test_the_test_makes_one_real_call_and_the_ledger_has_it(workspace, provider):
     language_model_services.reranker_set(workspace=workspace, choice=on(provider))
 
-    [line] = testing.reranker_test(workspace=workspace)
+    [line] = testing.reranker_test(workspace=workspace).lines
 
     assert line.is_good, line.sentence
     assert "cross-1" in line.what
@@ -198,7 +198,7 @@ def test_the_test_says_what_fails(workspace, provider):
     provider.script.next("401", kind="rerank")
     language_model_services.reranker_set(workspace=workspace, choice=on(provider))
 
-    [line] = testing.reranker_test(workspace=workspace)
+    [line] = testing.reranker_test(workspace=workspace).lines
 
     assert not line.is_good
     assert "rejects the key" in line.sentence
@@ -207,10 +207,10 @@ def test_the_test_says_what_fails(workspace, provider):
 
 def test_every_test_asks(workspace, provider):
     language_model_services.reranker_set(workspace=workspace, choice=on(provider))
-    assert testing.reranker_test(workspace=workspace)[0].is_good
+    assert testing.reranker_test(workspace=workspace).works
     provider.script.next("401", kind="rerank")
 
-    assert not testing.reranker_test(workspace=workspace)[0].is_good
+    assert not testing.reranker_test(workspace=workspace).works
 
 
 def test_a_reranker_that_ranks_nonsense_first_does_not_pass(workspace, provider):
@@ -218,7 +218,7 @@ def test_a_reranker_that_ranks_nonsense_first_does_not_pass(workspace, provider)
     provider.script.reranking = {"results": rows_}
     language_model_services.reranker_set(workspace=workspace, choice=on(provider))
 
-    [line] = testing.reranker_test(workspace=workspace)
+    [line] = testing.reranker_test(workspace=workspace).lines
 
     assert not line.is_good
 
@@ -228,3 +228,42 @@ def test_what_is_off_cannot_be_tested(workspace):
         testing.reranker_test(workspace=workspace)
 
     assert caught.value.code == "reranker_off"
+
+
+def test_a_choice_is_tested_before_it_is_saved(workspace, provider):
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
+
+    tested = testing.reranker_test(workspace=workspace, choice=replace(on(provider), model="new"))
+
+    assert tested.works
+    assert "new" in tested.lines[0].what
+    assert {seen.key for seen in provider.requests} == {KEY}
+    assert rerank_choice_in(stored(workspace)) == replace(CHOICE, key=None)
+
+
+def test_a_choice_that_works_is_saved_and_one_that_does_not_is_not(workspace, provider):
+    provider.script.next("401", kind="rerank")
+
+    assert not testing.reranker_test_and_save(workspace=workspace, choice=on(provider)).works
+    assert ports_for(workspace.pk).reranker is None
+    assert testing.reranker_test_and_save(workspace=workspace, choice=on(provider)).works
+    assert isinstance(ports_for(workspace.pk).reranker, EndpointReranker)
+
+
+def test_a_stored_key_is_not_sent_to_another_host_to_test_it(workspace, provider):
+    language_model_services.reranker_set(workspace=workspace, choice=CHOICE)
+
+    with pytest.raises(InputError) as caught:
+        testing.reranker_test(workspace=workspace, choice=replace(on(provider), key=None))
+
+    assert caught.value.code == "key_for_another_host"
+    assert not provider.requests
+
+
+def test_switching_off_needs_no_test(workspace, provider):
+    language_model_services.reranker_set(workspace=workspace, choice=on(provider))
+    off = replace(on(provider), kind=RerankerKind.OFF)
+
+    assert testing.reranker_test_and_save(workspace=workspace, choice=off).works
+    assert ports_for(workspace.pk).reranker is None
+    assert not provider.requests

@@ -97,6 +97,20 @@ def test_the_test_tells_what_works(cast, provider):
 
     [line] = body["results"]
     assert line["is_good"], line
+    assert body["works"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_choice_is_tested_in_place_of_the_saved_one(cast, provider):
+    send(cast.alice, cast, ("put", "reranker/", CHOICE))
+    other = CHOICE | {"endpoint": provider.url, "model": "cross-2"}
+
+    body = send(cast.alice, cast, ("post", "reranker/test/", other)).json()
+
+    assert body["works"], body
+    assert "cross-2" in body["results"][0]["what"]
+    seen = send(cast.bob, cast, ("get", "reranker/", None)).json()
+    assert (seen["endpoint"], seen["model"]) == (ENDPOINT, "cross-1")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -104,13 +104,34 @@ def test_what_is_refused_is_said_on_the_page(cast, changes, said):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_test_button_tells_what_works(cast, provider):
+def test_what_is_entered_is_tested_and_saved_only_if_it_works(cast, provider):
     client = signed_in(cast.alice)
-    client.post(address("reranker_set"), FORM | {"rerank_endpoint": provider.url})
+    entered = FORM | {"rerank_endpoint": provider.url}
+    saving = entered | {"save": "1"}
 
-    whole = client.post(address("reranker_test")).content.decode()
-    part = client.post(address("reranker_test"), headers={"hx-request": "true"}).content.decode()
+    whole = client.post(address("reranker_test"), entered).content.decode()
+    part = client.post(address("reranker_test"), entered, headers={"hx-request": "true"})
 
     assert "Put the right sentence first" in whole
-    assert "Put the right sentence first" in part
-    assert "<html" not in part
+    assert "Put the right sentence first" in part.content.decode()
+    assert "<html" not in part.content.decode()
+    assert stored(cast) is None
+    provider.script.next("401", kind="rerank")
+    assert "Nothing was saved" in client.post(address("reranker_test"), saving).content.decode()
+    assert stored(cast) is None
+    assert client.post(address("reranker_test"), saving).status_code == 302
+    assert stored(cast).rerank_model == "cross-1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"rerank_endpoint": "no address"}, "The endpoint"),
+        ({"reranker": "off"}, "Reranking is off"),
+    ],
+)
+def test_what_cannot_be_tested_is_said(cast, changes, said):
+    page = signed_in(cast.alice).post(address("reranker_test"), FORM | changes).content.decode()
+
+    assert said in page
+    assert stored(cast) is None

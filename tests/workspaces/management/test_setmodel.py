@@ -251,6 +251,19 @@ def test_a_reranker_is_tested_without_a_chat_model(workspace, provider):
     assert provider.counts() == {"rerank": 1}
 
 
+def test_a_reranker_that_fails_its_test_is_saved_only_anyway(workspace, provider):
+    provider.script.key = "another"
+    chosen = ("--reranker", "endpoint", "--rerank-endpoint", provider.url, "--rerank-model", "c")
+
+    with pytest.raises(CommandError, match="The reranker was not changed"):
+        call("setmodel", *chosen, "--test")
+    with access.in_workspace(workspace.pk):
+        assert not ModelSettings.objects.in_workspace(workspace).exists()
+
+    assert "FAILED    Reranking: c" in call("setmodel", *chosen, "--test", "--anyway")
+    assert stored(workspace).reranker == "endpoint"
+
+
 def test_reranking_with_no_chat_model_is_refused(workspace):
     with pytest.raises(CommandError, match="local tier"):
         call("setmodel", "--reranker", "model")

@@ -120,11 +120,10 @@ class Command(DataCommand):
         parser.add_argument(
             "--test",
             action="store_true",
-            help="Make one real call of each kind. Other models are saved only if they answer.",
+            help="Make one real call of each kind. Other models and another reranker are saved only"
+            " if they answer.",
         )
-        parser.add_argument(
-            "--anyway", action="store_true", help="Save models that fail the test, too."
-        )
+        parser.add_argument("--anyway", action="store_true", help="Save what fails the test, too.")
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
@@ -150,7 +149,7 @@ class Command(DataCommand):
     def _set(self, workspace: Workspace, options: dict[str, Any]) -> list[testing.TestLine]:
         """Save what the options say, and return what a test found."""
         lines = _set_models(workspace, options)
-        _set_reranker(workspace, options)
+        reranked = _set_reranker(workspace, options)
         if options["price"] or options["provider_prices"]:
             services.prices_set(workspace=workspace, prices=_prices(workspace, options))
         if options["budget"] is not None:
@@ -160,7 +159,10 @@ class Command(DataCommand):
             role = "" if options["forget_replies"] == "all" else options["forget_replies"]
             services.cache_clear(workspace=workspace, role=role)
         _set_embedding(workspace, options)
-        return lines + _tested(workspace, chat=not lines) if options["test"] else []
+        if not options["test"]:
+            return []
+        rest = _tested(workspace, chat=not lines, reranker=not reranked)
+        return lines + reranked + rest
 
 
 def _set_models(workspace: Workspace, options: dict[str, Any]) -> list[testing.TestLine]:
@@ -180,17 +182,17 @@ def _set_models(workspace: Workspace, options: dict[str, Any]) -> list[testing.T
     if tested.works:
         return list(tested.lines)
     if not options["anyway"]:
-        raise _not_answered(tested)
+        raise _not_answered("A model does not answer.", "Nothing was changed.", tested)
     services.model_settings_save(workspace=workspace, choice=choice)
     return list(tested.lines)
 
 
-def _not_answered(tested: testing.ModelTest) -> InputError:
+def _not_answered(happened: str, kept: str, tested: testing.ModelTest) -> InputError:
     failed = [f"{line.what}: {line.sentence}" for line in tested.lines if not line.is_good]
     return InputError(
-        "A model does not answer.",
+        happened,
         code="model_test_failed",
-        kept="Nothing was changed.",
+        kept=kept,
         next_step=" ".join([*failed, "--anyway saves the settings all the same."]),
     )
 
@@ -203,26 +205,39 @@ def _set_embedding(workspace: Workspace, options: dict[str, Any]) -> None:
         embedding.embedding_change(workspace=workspace, provider=provider, model=model)
 
 
-def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> None:
+def _set_reranker(workspace: Workspace, options: dict[str, Any]) -> list[testing.TestLine]:
+    """Save the reranker; one that is tested first, only if it works."""
     names = {"kind": "reranker", "endpoint": "rerank_endpoint", "model": "rerank_model"}
     given = {name: options[of] for name, of in names.items() if options[of] is not None}
     key = _key_in(options["rerank_key_file"])
     if not given and key is None:
-        return
+        return []
     with access.in_workspace(workspace.pk):
         now = queries.reranker_state(workspace=workspace).choice
-    services.reranker_set(workspace=workspace, choice=replace(now, key=key, **given))
+    choice = replace(now, key=key, **given)
+    if not options["test"]:
+        services.reranker_set(workspace=workspace, choice=choice)
+        return []
+    tested = testing.reranker_test_and_save(workspace=workspace, choice=choice)
+    if not tested.works:
+        if not options["anyway"]:
+            kept = "The reranker was not changed."
+            raise _not_answered("The reranker does not work.", kept, tested)
+        services.reranker_set(workspace=workspace, choice=choice)
+    return list(tested.lines)
 
 
-def _tested(workspace: Workspace, *, chat: bool) -> list[testing.TestLine]:
-    """Test the saved ``chat`` models and the reranker, where they are set."""
+def _tested(workspace: Workspace, *, chat: bool, reranker: bool) -> list[testing.TestLine]:
+    """Test the saved ``chat`` models and the ``reranker``, where they are set."""
     with access.in_workspace(workspace.pk):
         has_reranker = queries.reranker_state(workspace=workspace).is_on
         is_local = queries.model_state(workspace=workspace).tier == "local"
     lines: list[testing.TestLine] = []
     if chat and not (has_reranker and is_local):
         lines += testing.model_test(workspace=workspace).lines
-    return lines + (testing.reranker_test(workspace=workspace) if has_reranker else [])
+    if reranker and has_reranker:
+        lines += testing.reranker_test(workspace=workspace).lines
+    return lines
 
 
 def _choice(now: ModelChoice, options: dict[str, Any]) -> ModelChoice:

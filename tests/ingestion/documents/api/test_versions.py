@@ -126,7 +126,7 @@ def test_the_estimate_of_a_version_counts_what_is_new_and_keeps_nothing(cast: Ca
     assert found["passages"] == {"low": 8, "high": 8}
     assert found["known"] > 0
     assert_problem(estimated(FIRST_TEXT), 409, "same_content")
-    assert_problem(estimated("%PDF-1.4 broken"), 422, "corrupt_pdf")
+    assert_problem(estimated("%PDF-1.4 broken"), 422, "pdf_corrupt")
     assert_problem(client_of_alice.post(estimate, {}, format="multipart"), 400, "no_file")
     assert states(client_of_alice.get(there(cast, document))) == {1: "live"}
 
