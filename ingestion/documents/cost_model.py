@@ -77,21 +77,23 @@ HISTORY_SPREAD: Final = Range(0.7, 1.4)
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Prices per million tokens."""
+    """Prices per million tokens; ``write_surcharge`` is that of the provider's cache."""
 
     prompt: float
     cached_prompt: float
     completion: float
+    write_surcharge: float = 0.0
 
     def of(self, prompt: Range, completion: Range, cached: Range = NOTHING) -> Range:
         """Return the cost.
 
         In the low estimate, ``cached.low`` prompt tokens come from the provider's prefix cache;
-        in the high one, none do.
+        in the high one, none do, and it writes ``cached.high`` again.
         """
         saved = max(0.0, self.prompt - self.cached_prompt) * min(cached.low, prompt.low)
         low = self.prompt * prompt.low - saved + self.completion * completion.low
         high = self.prompt * prompt.high + self.completion * completion.high
+        high += self.write_surcharge * cached.high
         return Range(max(0.0, low) / 1e6, high / 1e6)
 
 

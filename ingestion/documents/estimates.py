@@ -25,6 +25,7 @@ from workspaces import access
 from workspaces.models import ModelPrice, ModelSettings, Workspace
 from workspaces.ports import ports_for
 from workspaces.usage import queries as usage_queries
+from workspaces.usage.prices import WRITE_SURCHARGE, is_write_charged
 from workspaces.usage.queries import UsageLine, money
 
 USUAL_CONCURRENCY: Final = 8
@@ -167,12 +168,14 @@ def _without_model() -> Conditions:
 def _prices(workspace: Workspace, chat: ChatModel) -> Mapping[str, Price | None]:
     rows = {row.model: row for row in ModelPrice.objects.in_workspace(workspace)}
     named = {str(role): rows.get(chat.model_of(role)) for role in Role}
-    return {
-        role: Price(float(row.prompt), float(row.cached_prompt), float(row.completion))
-        if row
-        else None
-        for role, row in named.items()
-    }
+    return {role: _price(row) if row else None for role, row in named.items()}
+
+
+def _price(row: ModelPrice) -> Price:
+    surcharge = row.prompt * WRITE_SURCHARGE if is_write_charged(row.model) else 0
+    return Price(
+        float(row.prompt), float(row.cached_prompt), float(row.completion), float(surcharge)
+    )
 
 
 def _history(workspace: Workspace) -> History:

@@ -308,7 +308,8 @@ def _kept(text: str, value: Any, reply: RawReply, seconds: float) -> Verdict:
 def _outcome(text: str | None, code: str, reply: RawReply | None, seconds: float) -> CallOutcome:
     reply = reply or RawReply("")
     prompt, completion = reply.prompt_tokens or 0, reply.completion_tokens or 0
-    return CallOutcome(text, code, prompt, reply.cached_tokens, completion, seconds)
+    cached, written = reply.cached_tokens, reply.written_tokens
+    return CallOutcome(text, code, prompt, cached, completion, seconds, written)
 
 
 def counted(asked: PreparedCall, reply: RawReply) -> RawReply:

@@ -155,11 +155,12 @@ def counted(reply: RawReply, usage: object) -> RawReply:
     """Add the token counts, if the server reported any."""
     if not isinstance(usage, Mapping):
         return reply
-    prompt, cached = prompt_counts(usage)
+    counts = prompt_counts(usage)
     return replace(
         reply,
-        prompt_tokens=prompt,
-        cached_tokens=cached,
+        prompt_tokens=counts.prompt,
+        cached_tokens=counts.read,
+        written_tokens=counts.written,
         completion_tokens=number(usage.get("completion_tokens", usage.get("output_tokens"))),
         reasoning_tokens=_reasoning(usage.get("completion_tokens_details")),
     )

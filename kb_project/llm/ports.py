@@ -239,7 +239,8 @@ class CallOutcome:
     """How a call ended: with a ``reply`` to store, or with None and the error's ``code``.
 
     Tokens are as the provider reports them, even for an unusable reply. ``cached_tokens`` is the
-    part of ``prompt_tokens`` that the provider had in its own cache.
+    part of ``prompt_tokens`` that the provider had in its own cache, ``written_tokens`` the part
+    that it took up into it.
     """
 
     reply: str | None
@@ -248,6 +249,7 @@ class CallOutcome:
     cached_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
+    written_tokens: int = 0
 
 
 class CallStore(Protocol):

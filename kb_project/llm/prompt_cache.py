@@ -6,9 +6,9 @@ themselves; Anthropic's models keep what a ``cache_control`` block ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from kb_project.llm.provider import Message
@@ -28,7 +28,8 @@ _READ: Final = (
     "cachedContentTokenCount",
     "cached_tokens",
 )
-_WRITTEN: Final = "cache_creation_input_tokens"
+# Anthropic; OpenRouter.
+_WRITTEN: Final = ("cache_creation_input_tokens", "cache_write_tokens")
 
 
 def from_cache(prefix: float) -> int:
@@ -73,23 +74,30 @@ def marked(message: Message) -> str | list[dict[str, Any]]:
     return parts
 
 
-def prompt_counts(usage: Mapping[str, Any]) -> tuple[int | None, int]:
-    """Return the tokens of a prompt, and how many of them came from the provider's cache.
+class PromptCounts(NamedTuple):
+    """Tokens of a prompt, and how many of them the provider read from its cache and wrote to it."""
 
+    prompt: int | None
+    read: int
+    written: int
+
+
+def prompt_counts(usage: Mapping[str, Any]) -> PromptCounts:
+    """
     >>> prompt_counts({"prompt_tokens": 2_000, "prompt_tokens_details": {"cached_tokens": 1_920}})
-    (2000, 1920)
-    >>> prompt_counts({"prompt_tokens": 80, "cache_read_input_tokens": 1_920})
-    (2000, 1920)
+    PromptCounts(prompt=2000, read=1920, written=0)
+    >>> prompt_counts({"prompt_tokens": 80, "cache_creation_input_tokens": 1_920})
+    PromptCounts(prompt=2000, read=0, written=1920)
     """
     prompt = number(usage.get("prompt_tokens"))
     if prompt is None:
         prompt = number(usage.get("input_tokens"))
-    read = max(_read(usage), default=0)
-    written = number(usage.get(_WRITTEN)) or 0
+    read, written = _most(usage, _READ), _most(usage, _WRITTEN)
     if prompt is not None and read + written > prompt:
         # Anthropic counts only what its cache has nothing to do with.
         prompt += read + written
-    return prompt, min(read, prompt or 0)
+    read = min(read, prompt or 0)
+    return PromptCounts(prompt, read, min(written, (prompt or 0) - read))
 
 
 def number(found: object) -> int | None:
@@ -98,8 +106,8 @@ def number(found: object) -> int | None:
     return int(str(found)) if is_count and 0 <= int(str(found)) <= _MOST_TOKENS else None
 
 
-def _read(usage: Mapping[str, Any]) -> Iterator[int]:
+def _most(usage: Mapping[str, Any], names: Sequence[str]) -> int:
+    """Return the largest count under these names, for usage that says one number twice."""
     places = [usage, *(usage.get(name) for name in _DETAILS)]
-    for place in places:
-        if isinstance(place, Mapping):
-            yield from (number(place.get(name)) or 0 for name in _READ)
+    found = [place for place in places if isinstance(place, Mapping)]
+    return max(number(place.get(name)) or 0 for place in found for name in names)

@@ -69,6 +69,7 @@ class RawReply:
     finish: str = "stop"
     prompt_tokens: int | None = None
     cached_tokens: int = 0
+    written_tokens: int = 0
     completion_tokens: int | None = None
     reasoning_tokens: int = 0
 

@@ -36,7 +36,7 @@ from kb_project.sql import run_sql, run_sql_count
 from workspaces import access, sql
 from workspaces.models import ModelCall, ModelSettings
 from workspaces.usage import caps
-from workspaces.usage.prices import Price, installation_prices
+from workspaces.usage.prices import Price, installation_prices, is_write_charged
 
 LARGEST: Final = 2**31 - 1
 PRICES_HOLD: Final = 2.0
@@ -250,7 +250,9 @@ _unwritten: Final = _Unwritten()
 
 
 def _opened(pk: uuid.UUID, call: CallRecord, price: Price) -> _LedgerRow:
-    most = price.of(prompt=call.prompt_tokens_estimate, completion=call.max_output)
+    prompt = call.prompt_tokens_estimate
+    written = prompt if is_write_charged(call.model) else 0
+    most = price.of(prompt=prompt, written=written, completion=call.max_output)
     return _LedgerRow(pk, call, ModelCall.State.OPEN, cost=most)
 
 
@@ -259,11 +261,15 @@ def _settled(
 ) -> _LedgerRow:
     prompt, completion = _count(outcome.prompt_tokens), _count(outcome.completion_tokens)
     cached = min(_count(outcome.cached_tokens), prompt)
+    written = _count(outcome.written_tokens) if is_write_charged(call.model) else 0
+    cost = NOTHING
+    if price:
+        cost = price.of(prompt=prompt, completion=completion, cached=cached, written=written)
     return _LedgerRow(
         pk,
         call,
         state=ModelCall.State.FAILED if outcome.reply is None else ModelCall.State.DONE,
-        cost=price.of(prompt=prompt, completion=completion, cached=cached) if price else NOTHING,
+        cost=cost,
         code=outcome.code,
         prompt_tokens=prompt,
         cached_tokens=cached,

@@ -15,6 +15,20 @@ SMALLEST: Final = Decimal("1e-10")
 """The smallest unit of a cost; costs are rounded up to it."""
 
 
+WRITE_SURCHARGE: Final = Decimal("0.25")
+"""Anthropic's, on the input price of tokens that it takes up into its cache for five minutes, as
+``cache_control`` asks it to (Anthropic's price list, *prompt caching*)."""
+
+
+def is_write_charged(model: str) -> bool:
+    """Whether the model's provider charges for writing to its cache. Others do not, or by the hour.
+
+    >>> is_write_charged("anthropic/claude-haiku-5-5"), is_write_charged("gpt-6-sol")
+    (True, False)
+    """
+    return "claude" in model.casefold()
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """A price per million tokens; ``cached_prompt`` applies to tokens in the provider's
@@ -25,15 +39,18 @@ class Price:
     cached_prompt: Decimal
     completion: Decimal
 
-    def of(self, *, prompt: int, completion: int, cached: int = 0) -> Decimal:
-        """
+    def of(self, *, prompt: int, completion: int, cached: int = 0, written: int = 0) -> Decimal:
+        """Return the cost; ``written`` tokens of the prompt cost the surcharge on top.
+
         >>> Price(Decimal(2), Decimal(1), Decimal(10)).of(prompt=1000, cached=400, completion=50)
         Decimal('0.0021000000')
         """
         cached = min(cached, prompt)
+        written = min(written, prompt - cached)
         millionths = (
             (prompt - cached) * self.prompt
             + cached * self.cached_prompt
+            + written * self.prompt * WRITE_SURCHARGE
             + completion * self.completion
         )
         return (millionths / MILLION).quantize(SMALLEST, rounding=ROUND_UP)

@@ -155,6 +155,17 @@ def test_a_cached_prefix_makes_situating_cheaper():
     assert with_cache.high == pytest.approx(without.high)
 
 
+def test_a_cache_that_is_paid_for_and_never_found_again_costs_its_surcharge():
+    extent, charged = exact(8000, 10), Price(1.0, 0.1, 4.0, write_surcharge=0.25)
+    plain = situating_of(extent, CONDITIONS)
+    paid = situating_of(extent, replace(CONDITIONS, prices={"situate": charged}))
+
+    assert plain.cost
+    assert paid.cost
+    assert paid.cost.low == plain.cost.low
+    assert plain.cost.high < paid.cost.high < 1.25 * plain.cost.high
+
+
 def test_what_was_answered_before_costs_nothing():
     found = estimate(
         [exact(8000, 10, known_extractions=10, known_situations=10)], CONDITIONS, left=1.0

@@ -44,14 +44,23 @@ def test_tokens_from_the_providers_cache_are_counted_in_every_form(server, usage
     assert (outcome.prompt_tokens, outcome.cached_tokens) == (2_000, 1_920)
 
 
-def test_what_anthropics_cache_takes_up_is_part_of_the_prompt(server):
-    server.script.usage = {"prompt_tokens": 80, "cache_creation_input_tokens": 1_920}
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 80, "cache_creation_input_tokens": 1_920},
+        {"prompt_tokens": 2_000, "prompt_tokens_details": {"cache_write_tokens": 1_920}},
+    ],
+    ids=["Anthropic", "OpenRouter"],
+)
+def test_what_a_providers_cache_takes_up_is_part_of_the_prompt(server, usage):
+    server.script.usage = usage
     store = MemoryCallStore()
 
     chat_on(server, store=store).ask(request())
 
     [outcome] = store.settled.values()
     assert (outcome.prompt_tokens, outcome.cached_tokens) == (2_000, 0)
+    assert outcome.written_tokens == 1_920
 
 
 @pytest.mark.parametrize("nonsense", [{"cached_tokens": -5}, {"cached_tokens": "many"}, [], "7"])

@@ -51,14 +51,12 @@ def test_nothing_by_that_name_is_said(cast):
 
 @pytest.mark.parametrize("who", ["alice", "bob"])
 def test_the_instructions_of_the_workspace_are_shown_to_everyone_who_asks(cast, who):
-    choice = ModelChoice(
-        endpoint=ENDPOINT, model=MODEL, instructions="Write for <engineers>.\nIn metric units."
-    )
+    choice = ModelChoice(endpoint=ENDPOINT, model=MODEL, instructions="Write for <engineers>.")
     language_model_services.model_settings_save(workspace=cast.workspace, choice=choice)
 
     page = page_of(getattr(cast, who), "ask", cast)
 
-    assert "Write for &lt;engineers&gt;.<br>In metric units." in page
+    assert "Write for &lt;engineers&gt;." in page
 
 
 def test_a_question_keeps_the_filters_it_was_asked_with(cast):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -168,6 +169,23 @@ def test_tokens_from_the_providers_cache_have_their_own_price():
 
     [row] = ledger(workspace)
     assert row.cost == Decimal("0.0064")
+
+
+@pytest.mark.parametrize(
+    ("model", "cost", "most"),
+    [("anthropic/claude-1", "0.0110", "0.0145"), ("gemini-1", "0.0100", "0.0120")],
+)
+def test_what_a_claude_takes_up_into_its_cache_costs_a_quarter_more(model, cost, most):
+    workspace = rows.make_workspace()
+    set_price(workspace, model=model)
+    store = TableCallStore(workspace.pk)
+
+    ids = store.open_calls([a_call(model=model)])
+    assert budget(workspace).spent == Decimal(most)
+    store.settle(ids, [replace(an_outcome(), written_tokens=400)])
+
+    [row] = ledger(workspace)
+    assert row.cost == Decimal(cost)
 
 
 def test_a_call_that_failed_before_it_was_answered_gives_its_money_back():
