@@ -275,9 +275,7 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing = {"document_add", "document_retry", "document_cancel"}
     writing |= {"passage_retry", "report_retry", "reports_retry", "documents_retry"}
     writing |= {"document_estimate", "work_resume", "decision_record", "decision_undo"}
-    writing |= {"read_again", "read_again_estimate"} | {
-        *("version_add", "version_estimate", "version_restore"),
-    }
+    writing |= {"read_again", "version_add", "version_estimate", "version_restore"}
     writing |= {"health", "health_check", "documents_trash", "trash_restore", "trash_empty"}
     writing |= {f"document_{verb}" for verb in ("edit", "delete", "disable", "enable")}
     writing |= {"document_trash", "document_restore", "collection_documents_change"}
@@ -291,7 +289,7 @@ def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
     writing |= {f"question_set_{verb}" for verb in ("create", "delete", "import", "rename")}
     writing |= {f"set_question_{verb}" for verb in ("add", "change", "delete", "keep")}
     writing |= {f"entity_{verb}" for verb in ("create", "edit", "delete", "merge", "differ")}
-    writing |= {"entity_split", "entity_move", "history_undo", "export"}
+    writing |= {"entity_split", "entity_move", "history_undo", "export", "read_again_estimate"}
     writing |= {f"relationship_{verb}" for verb in ("create", "edit", "delete")}
     writing |= {f"suggestion_{verb}" for verb in ("accept", "reject", "skip", "accept_above")}
     # A token may not do what its person may.
