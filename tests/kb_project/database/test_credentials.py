@@ -52,16 +52,16 @@ def test_only_the_servers_account_can_read_the_passwords(folder):
     assert len({line.rpartition(":")[2] for line in lines}) == len(ROLES)
 
 
-def test_a_folder_that_trusted_everybody_is_closed_at_its_next_start(folder):
-    server = ensure(folder / "data")
+def test_a_folder_that_trusted_everybody_is_closed_at_its_next_start(initialised):
+    server = ensure(initialised / "data")
     query(server, "create table kept as select 7 as id")
     query(server, "drop role kb_app")
     query(server, "alter role kb_owner password null")
-    stop(folder / "data")
+    stop(initialised / "data")
     server.passfile.unlink()
     (server.data_dir / "pg_hba.conf").write_text("local all all trust\n")
 
-    server = ensure(folder / "data")
+    server = ensure(initialised / "data")
 
     require_closed(server)
     assert (server.data_dir / "pg_hba.conf").read_text() == ACCESS
@@ -70,21 +70,21 @@ def test_a_folder_that_trusted_everybody_is_closed_at_its_next_start(folder):
         assert connection.execute("select 1").fetchone() == (1,)
 
 
-def test_a_server_whose_passwords_were_lost_is_replaced_and_gets_new_ones(folder):
-    server = ensure(folder / "data")
+def test_a_server_whose_passwords_were_lost_is_replaced_and_gets_new_ones(initialised):
+    server = ensure(initialised / "data")
     query(server, "create table kept as select 7 as id")
     old = server.passfile.read_text()
     server.passfile.unlink()
 
-    server = ensure(folder / "data")
+    server = ensure(initialised / "data")
 
     assert server.passfile.read_text() != old
     assert query(server, "select id from kept") == [(7,)]
 
 
-def test_the_server_inherits_no_secret(folder, monkeypatch):
+def test_the_server_inherits_no_secret(initialised, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", "not to be seen")
-    server = ensure(folder / "data")
+    server = ensure(initialised / "data")
     postmaster = embedded.postmaster_pid(server)
 
     assert b"not to be seen" not in Path(f"/proc/{postmaster}/environ").read_bytes()

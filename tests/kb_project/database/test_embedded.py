@@ -82,61 +82,61 @@ def test_asking_for_a_server_that_does_not_run_starts_nothing(folder):
     assert not (folder / "data").exists()
 
 
-def test_a_second_start_finds_the_first_one(folder):
-    first = ensure(folder / "data")
+def test_a_second_start_finds_the_first_one(initialised):
+    first = ensure(initialised / "data")
     pid = postmaster_pid(first)
 
-    assert ensure(folder / "data") == first
+    assert ensure(initialised / "data") == first
     assert postmaster_pid(first) == pid
 
 
-def test_rows_survive_when_every_process_is_killed(folder):
-    with_a_row(folder / "data")
-    kill_all(folder / "data")
+def test_rows_survive_when_every_process_is_killed(initialised):
+    with_a_row(initialised / "data")
+    kill_all(initialised / "data")
 
-    assert running(folder / "data") is None
-    assert rows(ensure(folder / "data")) == [(7,)]
+    assert running(initialised / "data") is None
+    assert rows(ensure(initialised / "data")) == [(7,)]
 
 
-def test_rows_survive_when_the_postmaster_alone_is_killed(folder):
-    server = with_a_row(folder / "data")
+def test_rows_survive_when_the_postmaster_alone_is_killed(initialised):
+    server = with_a_row(initialised / "data")
     os.kill(postmaster_pid(server), signal.SIGKILL)
 
-    assert rows(ensure(folder / "data")) == [(7,)]
+    assert rows(ensure(initialised / "data")) == [(7,)]
 
 
-def test_a_killed_backend_does_not_keep_anyone_out(folder):
-    server = with_a_row(folder / "data")
+def test_a_killed_backend_does_not_keep_anyone_out(initialised):
+    server = with_a_row(initialised / "data")
     with psycopg.connect(make_conninfo(**server.conninfo())) as victim:
         pid = victim.info.backend_pid
         os.kill(pid, signal.SIGKILL)
         # Until the postmaster has reaped it, it lets connections in and then throws them out.
         wait_until(lambda: not psutil.pid_exists(pid))
 
-    assert rows(ensure(folder / "data")) == [(7,)]
+    assert rows(ensure(initialised / "data")) == [(7,)]
 
 
-def test_a_pid_file_that_names_another_process_is_not_believed(folder):
-    server = with_a_row(folder / "data")
+def test_a_pid_file_that_names_another_process_is_not_believed(initialised):
+    server = with_a_row(initialised / "data")
     kill_all(server.data_dir)
     pid_file = server.data_dir / "postmaster.pid"
     with subprocess.Popen(["/bin/sleep", "60"]) as bystander:
         lines = pid_file.read_text().splitlines()
         pid_file.write_text("\n".join([str(bystander.pid), *lines[1:]]) + "\n")
 
-        assert rows(ensure(folder / "data")) == [(7,)]
-        stop(folder / "data")
+        assert rows(ensure(initialised / "data")) == [(7,)]
+        stop(initialised / "data")
 
         assert is_alive(bystander.pid)
         bystander.kill()
 
 
-def test_a_socket_left_behind_does_not_keep_the_server_from_starting(folder):
-    server = with_a_row(folder / "data")
+def test_a_socket_left_behind_does_not_keep_the_server_from_starting(initialised):
+    server = with_a_row(initialised / "data")
     kill_all(server.data_dir)
     assert (server.socket_dir / ".s.PGSQL.5432.lock").exists()
 
-    assert rows(ensure(folder / "data")) == [(7,)]
+    assert rows(ensure(initialised / "data")) == [(7,)]
 
 
 def test_killed_while_being_made_it_is_made_again(folder):
@@ -170,14 +170,14 @@ def test_two_projects_side_by_side_do_not_meet(folder):
     assert query(two, tables) == []
 
 
-def test_a_copied_folder_is_a_server_of_its_own(folder):
-    with_a_row(folder / "data")
-    stop(folder / "data")
-    shutil.copytree(folder / "data", folder / "copy")
-    for path in [folder / "copy", *(folder / "copy").rglob("*")]:
-        shutil.chown(path, *_owner(folder / "data"))
+def test_a_copied_folder_is_a_server_of_its_own(initialised):
+    with_a_row(initialised / "data")
+    stop(initialised / "data")
+    shutil.copytree(initialised / "data", initialised / "copy")
+    for path in [initialised / "copy", *(initialised / "copy").rglob("*")]:
+        shutil.chown(path, *_owner(initialised / "data"))
 
-    original, copy = ensure(folder / "data"), ensure(folder / "copy")
+    original, copy = ensure(initialised / "data"), ensure(initialised / "copy")
     query(copy, "insert into kept values (8)")
 
     assert rows(original) == [(7,)]
@@ -188,23 +188,23 @@ def _owner(path: Path) -> tuple[int, int]:
     return path.stat().st_uid, path.stat().st_gid
 
 
-def test_a_folder_renamed_while_its_server_runs_is_served_from_its_new_place(folder):
-    with_a_row(folder / "data")
-    (folder / "data").rename(folder / "moved")
+def test_a_folder_renamed_while_its_server_runs_is_served_from_its_new_place(initialised):
+    with_a_row(initialised / "data")
+    (initialised / "data").rename(initialised / "moved")
 
-    server = ensure(folder / "moved")
+    server = ensure(initialised / "moved")
 
     assert rows(server) == [(7,)]
     query(server, "checkpoint")
-    assert query(server, "show data_directory") == [(str(folder / "moved"),)]
+    assert query(server, "show data_directory") == [(str(initialised / "moved"),)]
 
 
-def test_a_server_whose_folder_was_deleted_is_not_taken_for_the_new_one(folder):
-    old = with_a_row(folder / "data")
+def test_a_server_whose_folder_was_deleted_is_not_taken_for_the_new_one(initialised):
+    old = with_a_row(initialised / "data")
     pids = processes_in(old.data_dir)
-    shutil.rmtree(folder / "data")
+    shutil.rmtree(initialised / "data")
 
-    new = ensure(folder / "data")
+    new = ensure(initialised / "data")
 
     assert query(new, "select count(*) from pg_tables where tablename = 'kept'") == [(0,)]
     for pid in pids:
@@ -213,12 +213,14 @@ def test_a_server_whose_folder_was_deleted_is_not_taken_for_the_new_one(folder):
     shutil.rmtree(old.socket_dir, ignore_errors=True)
 
 
-def test_changed_settings_hold_from_the_next_start(folder):
-    first = ensure(folder / "data", conf={"max_connections": "33"})
+def test_changed_settings_hold_from_the_next_start(initialised):
+    first = ensure(initialised / "data", conf={"max_connections": "33"})
     assert query(first, "show max_connections") == [("33",)]
-    stop(folder / "data")
+    stop(initialised / "data")
 
-    second = ensure(folder / "data", conf={"max_connections": "44", "shared_buffers": "'144MB'"})
+    second = ensure(
+        initialised / "data", conf={"max_connections": "44", "shared_buffers": "'144MB'"}
+    )
 
     assert query(second, "show max_connections") == [("44",)]
     assert query(second, "show shared_buffers") == [("144MB",)]
@@ -231,25 +233,25 @@ def test_settings_that_postgres_refuses_are_shown_with_its_reason(folder):
     assert query(ensure(folder / "data"), "select 1") == [(1,)]
 
 
-def test_stopping_ends_every_process_and_says_whether_there_was_one(folder):
-    server = ensure(folder / "data")
+def test_stopping_ends_every_process_and_says_whether_there_was_one(initialised):
+    server = ensure(initialised / "data")
 
-    assert stop(folder / "data") is True
+    assert stop(initialised / "data") is True
     assert processes_in(server.data_dir) == []
     assert not server.socket_dir.exists()
-    assert stop(folder / "data") is False
+    assert stop(initialised / "data") is False
 
 
-def test_a_server_in_use_can_be_left_running(folder):
-    server = ensure(folder / "data")
+def test_a_server_in_use_can_be_left_running(initialised):
+    server = ensure(initialised / "data")
 
     with psycopg.connect(make_conninfo(**server.conninfo())):
-        assert stop(folder / "data", only_if_idle=True) is False
-    assert running(folder / "data") == server
+        assert stop(initialised / "data", only_if_idle=True) is False
+    assert running(initialised / "data") == server
 
 
-def test_nobody_else_can_reach_the_socket(folder):
-    server = ensure(folder / "data")
+def test_nobody_else_can_reach_the_socket(initialised):
+    server = ensure(initialised / "data")
 
     status = server.socket_dir.stat()
     assert status.st_mode & 0o777 == 0o700
@@ -257,27 +259,27 @@ def test_nobody_else_can_reach_the_socket(folder):
     assert query(server, "show listen_addresses") == [("",)]
 
 
-def test_a_socket_folder_of_somebody_else_is_refused(folder):
-    server = ensure(folder / "data")
-    stop(folder / "data")
+def test_a_socket_folder_of_somebody_else_is_refused(initialised):
+    server = ensure(initialised / "data")
+    stop(initialised / "data")
     server.socket_dir.symlink_to("/etc")
 
     try:
         with pytest.raises(UnavailableError, match="belongs to another account"):
-            ensure(folder / "data")
+            ensure(initialised / "data")
     finally:
         server.socket_dir.unlink()
 
 
-def test_rows_and_statements_stay_out_of_the_log(folder):
-    server = ensure(folder / "data")
+def test_rows_and_statements_stay_out_of_the_log(initialised):
+    server = ensure(initialised / "data")
     query(server, "create table words (word text primary key)")
     query(server, "insert into words values ('confidential')")
     with pytest.raises(psycopg.errors.UniqueViolation):
         query(server, "insert into words values ('confidential')")
     with pytest.raises(psycopg.errors.InvalidTextRepresentation):
         query(server, "select 'unspeakable' from words where 'x' = any('{' )")
-    stop(folder / "data")
+    stop(initialised / "data")
 
     log = "".join(path.read_text() for path in (server.data_dir / "log").iterdir())
     assert "duplicate key" in log
@@ -285,8 +287,8 @@ def test_rows_and_statements_stay_out_of_the_log(folder):
     assert "unspeakable" not in log
 
 
-def test_both_extensions_are_in_the_bundled_server(folder):
-    server = ensure(folder / "data")
+def test_both_extensions_are_in_the_bundled_server(initialised):
+    server = ensure(initialised / "data")
 
     names = "select name from pg_available_extensions where name in ('age', 'vector') order by 1"
     assert query(server, names) == [("age",), ("vector",)]
@@ -301,19 +303,19 @@ def test_a_zombie_is_not_a_living_process(folder):
     assert processes_in(folder) == []
 
 
-def test_a_server_that_recovers_slowly_is_waited_for_and_left_alone(folder, monkeypatch):
-    server = with_a_row(folder / "data")
+def test_a_server_that_recovers_slowly_is_waited_for_and_left_alone(initialised, monkeypatch):
+    server = with_a_row(initialised / "data")
     monkeypatch.setattr(embedded, "SECONDS_TO_CONNECT", 1)
     pid = postmaster_pid(server)
     os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(UnavailableError, match="does not answer"):
-            ensure(folder / "data", patience=0.5)
+            ensure(initialised / "data", patience=0.5)
         assert (server.data_dir / "postmaster.pid").exists()
     finally:
         os.kill(pid, signal.SIGCONT)
 
-    assert ensure(folder / "data") == server
+    assert ensure(initialised / "data") == server
 
 
 def test_a_process_of_low_priority_lets_another_one_start_the_server(folder):
@@ -332,8 +334,8 @@ def test_a_process_of_low_priority_lets_another_one_start_the_server(folder):
     assert os.getpriority(os.PRIO_PROCESS, postmaster) == os.getpriority(os.PRIO_PROCESS, 0)
 
 
-def test_a_process_of_low_priority_starts_it_where_nobody_else_does(folder, monkeypatch):
+def test_a_process_of_low_priority_starts_it_where_nobody_else_does(initialised, monkeypatch):
     monkeypatch.setattr(embedded, "SECONDS_FOR_OTHERS", 0.1)
     monkeypatch.setattr(os, "getpriority", lambda which, who: 10)
 
-    assert query(ensure(folder / "data"), "select 1") == [(1,)]
+    assert query(ensure(initialised / "data"), "select 1") == [(1,)]

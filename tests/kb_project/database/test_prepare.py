@@ -31,8 +31,8 @@ FORBIDDEN = (
 
 
 @pytest.fixture
-def server(folder) -> embedded.Server:
-    return embedded.ensure(folder / "data")
+def server(initialised) -> embedded.Server:
+    return embedded.ensure(initialised / "data")
 
 
 @pytest.fixture

@@ -37,8 +37,8 @@ def state_dir(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return state
 
 
-def test_the_server_does_not_run_as_root(folder):
-    server = ensure(folder / "data")
+def test_the_server_does_not_run_as_root(initialised):
+    server = ensure(initialised / "data")
 
     owners = {Path(f"/proc/{pid}").stat().st_uid for pid in processes_in(server.data_dir)}
     assert owners == {server.data_dir.stat().st_uid}

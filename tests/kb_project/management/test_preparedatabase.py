@@ -12,14 +12,19 @@ from django.core.management import CommandError, call_command
 from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
-from tests.kb_project.database.conftest import folder as folder, query
+from tests.kb_project.database.conftest import (
+    cluster as cluster,
+    folder as folder,
+    initialised as initialised,
+    query,
+)
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def server(folder) -> embedded.Server:
-    return embedded.ensure(folder / "data")
+def server(initialised) -> embedded.Server:
+    return embedded.ensure(initialised / "data")
 
 
 @pytest.fixture
