@@ -4,9 +4,9 @@
 
 Adds a file (or the first documents of a data set's folder) to a temporary workspace with a stub for
 the chat model, moves all documents to the trash and back, deletes them and adds them again, and
-edits a paragraph of the longest. Prints the calls of each step by stage, and the estimate before
-the first beside the truth. Whatever the stub writes differs with every word of its prompt, so
-changes go as far up as they can; completion tokens are the stub's.
+edits a paragraph of the longest. Prints the calls of each step by stage, and the estimates before
+the first and the last beside the truth. Whatever the stub writes differs with every word of its
+prompt, so changes go as far up as they can; completion tokens are the stub's.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import io
 import json
 import re
 import secrets
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,12 +25,11 @@ from typing import Final
 
 import model_overhead as overhead  # sets Django up, with the embedder that hashes words
 
-from ingestion.documents import estimates, lifecycle, services, versions
-from ingestion.documents.cost_model import Estimate, Range
+from ingestion.documents import estimates, lifecycle, services, trial_reading, versions
+from ingestion.documents.cost_model import Estimate, Extent, Range
 from ingestion.documents.estimates import FileSize
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document
-from kb_project.llm.tokens import count_tokens
 from retrieval.evaluation import dataset
 from workspaces import access
 from workspaces.administration.deletion import workspace_purge
@@ -75,9 +75,7 @@ def life_of(workspace: Workspace, given: Sequence[Given]) -> Iterator[Step]:
     change = ChangeContext(workspace, None, via="command")
     with access.in_workspace(workspace.pk):
         ModelPrice.objects.create(workspace=workspace, model="stub", **PRICE)
-    sizes = [
-        FileSize(one.name, len(one.content), count_tokens(one.content.decode())) for one in given
-    ]
+    sizes = [FileSize(one.name, len(one.content), _extent(workspace, one)) for one in given]
     expected = estimates.estimate_for_files(workspace=workspace, files=sizes)
     yield _step(workspace, "fresh", lambda: _add(workspace, given), expected)
     yield _step(workspace, "trashed", lambda: _move(change, lifecycle.documents_trash))
@@ -85,7 +83,7 @@ def life_of(workspace: Workspace, given: Sequence[Given]) -> Iterator[Step]:
     yield _step(workspace, "deleted", lambda: _move(change, lifecycle.documents_delete))
     yield _step(workspace, "added again", lambda: _add(workspace, given))
     edited = max(given, key=lambda one: len(one.content))
-    yield _step(workspace, "edited", lambda: _edit(change, edited))
+    yield _step(workspace, "edited", lambda: _edit(change, edited), _expected(workspace, edited))
 
 
 def _step(
@@ -98,6 +96,25 @@ def _step(
     with access.in_workspace(workspace.pk):
         calls = ModelCall.objects.in_workspace(workspace).exclude(pk__in=known)
         return Step(name, list(calls), expected)
+
+
+def _extent(workspace: Workspace, given: Given) -> Extent:
+    """What ``manage.py ingest`` reads of the file for its estimate."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(given.content)
+        file.flush()
+        return trial_reading.new_extent(workspace=workspace, path=Path(file.name), name=given.name)
+
+
+def _expected(workspace: Workspace, edited: Given) -> Estimate:
+    with access.in_workspace(workspace.pk):
+        document = Document.objects.in_workspace(workspace).get(title=edited.title)
+    return trial_reading.replacement_estimate(
+        workspace=workspace,
+        document_id=document.pk,
+        file=io.BytesIO(with_new_words(edited)),
+        name=edited.name,
+    )
 
 
 def _add(workspace: Workspace, given: Sequence[Given]) -> None:

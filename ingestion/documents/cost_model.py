@@ -206,11 +206,9 @@ class Estimate:
 
 
 # --- how much there is to read --------------------------------------------------------------------
-def extent_of_file(
-    name: str, size: int, conditions: Conditions, known: int | None = None
-) -> Extent:
-    """Estimate what a file of this name and size in bytes holds; ``known`` are its tokens."""
-    tokens = TOKENS_PER_BYTE[bulk_of(name)] * max(0, size) if known is None else Range(known, known)
+def extent_of_file(name: str, size: int, conditions: Conditions) -> Extent:
+    """Estimate what a file of this name and size in bytes holds."""
+    tokens = TOKENS_PER_BYTE[bulk_of(name)] * max(0, size)
     passages = Range(
         passages_of(tokens.low, conditions, FILL.high),
         passages_of(tokens.high, conditions, FILL.low),
@@ -321,12 +319,26 @@ def refresh_of(extents: Sequence[Extent], extraction: Effort, conditions: Condit
     """Estimate what the workspace stages add: descriptions, reports, decisions about names."""
     unread = [_without(extent.passages, extent.known_extractions) for extent in extents]
     documents = Range(sum(one.low > 0 for one in unread), sum(one.high > 0 for one in unread))
-    calls = (total(unread) + documents).times(REFRESH_CALLS)
+    expected = total(unread) + documents
+    calls = _or_wider(expected.times(REFRESH_CALLS), expected)
     prompt, completion = calls.times(REFRESH_PROMPT), calls.times(REFRESH_ANSWER)
     if conditions.history.share is not None:
         share = HISTORY_SPREAD * conditions.history.share
         prompt, completion = extraction.prompt.times(share), extraction.completion.times(share)
     return Effort.of(calls, prompt, completion, price=conditions.prices.get("summarise"))
+
+
+def _or_wider(range_: Range, expected: Range) -> Range:
+    """Widen the range of a number of calls to what chance makes of it: a count of ``n`` varies by
+    its square root, as Poisson's does. That matters below 25.
+
+    >>> _or_wider(Range(3.2, 4.8), Range(4, 4)), _or_wider(Range(80, 120), Range(100, 100))
+    (Range(low=2.0, high=6.0), Range(low=80, high=120))
+    """
+    low, high = math.sqrt(expected.low), math.sqrt(expected.high)
+    return Range(
+        min(range_.low, max(0, expected.low - low)), max(range_.high, expected.high + high)
+    )
 
 
 def total(ranges: Iterable[Range]) -> Range:

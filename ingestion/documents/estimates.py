@@ -75,26 +75,21 @@ SELECT c.document_id, sum(c.tokens), count(*),
 
 @dataclass(frozen=True, slots=True)
 class FileSize:
-    """A file that has not been uploaded yet; ``tokens`` of its text, if that could be read.
-
-    ``extent`` is known if the file was compared with the document that it replaces.
-    """
+    """A file that has not been uploaded yet; ``extent`` is known if it could be read."""
 
     name: str
     size: int
-    tokens: int | None = None
     extent: Extent | None = None
 
 
 def estimate_for_files(*, workspace: Workspace, files: Sequence[FileSize]) -> Estimate:
-    """Estimate the cost of adding these files, from their names and sizes."""
+    """Estimate the cost of adding these files: of those not read yet, from names and sizes."""
     ports = ports_for(workspace.pk)
     with access.in_workspace(workspace.pk):
         conditions, left = _conditions(workspace, ports), _left(workspace)
     rules = conditions or _without_model()
     extents = [
-        file.extent or cost_model.extent_of_file(file.name, file.size, rules, file.tokens)
-        for file in files
+        file.extent or cost_model.extent_of_file(file.name, file.size, rules) for file in files
     ]
     return cost_model.estimate(extents, conditions, left=left)
 

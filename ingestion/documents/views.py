@@ -23,9 +23,9 @@ from ingestion.documents import (
     page_images,
     presenters,
     queries,
-    replacement,
     rereading,
     services,
+    trial_reading,
     version_presenters,
     versions,
 )
@@ -212,7 +212,7 @@ def version_estimate(request: UserRequest, workspace: Workspace, document_id: UU
     said = ["Choose the file that holds the new version."]
     if file is not None:
         try:
-            estimate = replacement.replacement_estimate(
+            estimate = trial_reading.replacement_estimate(
                 workspace=workspace, document_id=document_id, file=file, name=file.name or ""
             )
             said = estimates.sentences(estimate)

@@ -17,6 +17,7 @@ from tests.provider import Provider
 
 SLOW = 120_000
 SOON = 20_000
+FOR_ALL = "Write for sailors."
 PASSWORD = "a-long-walk-on-the-shore"
 ADD_PEOPLE = """
 from workspaces.people import queries, services
@@ -71,6 +72,7 @@ def set_up(page: Page, home: str, model: Articulate, *, key: str = "") -> None:
     page.get_by_label("Endpoint", exact=True).fill(model.provider.url)
     page.get_by_label("Key", exact=True).fill(key or model.provider.key)
     page.get_by_label("Model", exact=True).fill(model.provider.model)
+    page.get_by_label("Instructions for answers").fill(FOR_ALL)
     page.get_by_label("Also extract claims").check()
     page.get_by_role("button", name="Save without testing").click()
     expect(page.get_by_text("Models saved.")).to_be_visible()
@@ -275,10 +277,45 @@ def test_a_spent_budget_pauses_the_work_which_goes_on_by_itself_when_it_is_raise
     expect(page.locator("#uploads")).to_contain_text("Nothing was added twice")
 
 
+@pytest.fixture(scope="module")
+def people(product: Product, study: Study) -> None:
+    """Bob, who may read, and Charlie, who is a stranger."""
+    product.manage("shell", "-c", ADD_PEOPLE.format(slug=study.slug, password=PASSWORD))
+
+
+@pytest.mark.usefixtures("people")
+def test_a_reader_chooses_the_form_of_an_answer_and_which_topics_it_reads(
+    context_of, product: Product, study: Study
+):
+    bob = sign_in(context_of(visitor=True).new_page(), product, "bob")
+    bob.goto(f"{study.home}ask/?level=0")
+    bob.locator(".ask-box .picker summary").first.click()
+    bob.locator(".ask-box .choice", has_text=re.compile(r"^\s*Global")).click()
+    bob.locator("summary", has_text="Form of the answer").click()
+    expect(bob.get_by_text(FOR_ALL)).to_be_visible()
+    bob.locator(".ask-box .choice", has_text=re.compile(r"^\s*List")).click()
+    bob.get_by_label("Your instructions for this answer").fill("In metric units.")
+    bob.get_by_label("How deep").select_option("0")
+    bob.get_by_label("Which of them").select_option(label="Always rate topics first")
+    bob.get_by_label("Your question").fill("What do these papers speak of?")
+    bob.keyboard.press("Enter")
+    bob.wait_for_url(re.compile(r"/questions/"))
+
+    expect(bob.locator("#answer")).to_have_attribute("data-state", "done", timeout=60_000)
+    asked_for = bob.get_by_text("Asked for:").locator("..")
+    for wish in ("List", "In metric units.", "Main topics only", "Always rate topics first"):
+        expect(asked_for).to_contain_text(wish)
+    [wanted] = [
+        seen.text for seen in study.model.provider.requests if "Write no heading" in seen.text
+    ]
+    assert FOR_ALL in wanted
+    assert "In metric units." in wanted
+
+
+@pytest.mark.usefixtures("people")
 def test_a_reader_sees_what_is_spent_but_sets_nothing_and_a_stranger_finds_nothing(
     context_of, product: Product, study: Study
 ):
-    product.manage("shell", "-c", ADD_PEOPLE.format(slug=study.slug, password=PASSWORD))
     bob, charlie = (
         sign_in(context_of(visitor=True).new_page(), product, name) for name in ("bob", "charlie")
     )
@@ -287,6 +324,7 @@ def test_a_reader_sees_what_is_spent_but_sets_nothing_and_a_stranger_finds_nothi
     expect(bob.get_by_role("heading", name="By kind of work")).to_be_visible()
     bob.goto(f"{study.home}models/")
     expect(bob.get_by_text("Admins of this workspace choose its models.")).to_be_visible()
+    expect(bob.get_by_text(FOR_ALL)).to_be_visible()
     expect(bob.get_by_label("Key", exact=True)).to_have_count(0)
     for name in ("usage", "models"):
         answer = charlie.goto(f"{study.home}{name}/")

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from ingestion.changes import version_changes
 from ingestion.changes.comparison import MOST_LISTED
-from ingestion.documents import queries, replacement, versions
+from ingestion.documents import queries, trial_reading, versions
 from ingestion.documents.api.documents import DocumentAPIView
 from ingestion.documents.api.processing import EstimateApi
 from ingestion.history.api import IF_MATCH, change_of, changing, tags_of
@@ -92,7 +92,7 @@ class VersionEstimateApi(WaitingAPIView):
         not kept.
         """
         given = _file_of(self)
-        return replacement.replacement_estimate(
+        return trial_reading.replacement_estimate(
             workspace=self.workspace, document_id=document_id, file=given, name=given.name or ""
         )
 

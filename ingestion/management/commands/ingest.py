@@ -21,12 +21,12 @@ from ingestion.documents import (
     estimates,
     outcomes,
     queries,
-    replacement,
     rereading,
     services,
+    trial_reading,
     versions,
 )
-from ingestion.documents.cost_model import bulk_of
+from ingestion.documents.cost_model import Extent
 from ingestion.documents.estimates import FileSize
 from ingestion.documents.services import Filing, Upload
 from ingestion.history.recording import ChangeContext
@@ -34,7 +34,6 @@ from ingestion.management.ingest_output import Intake, as_json, as_text, total_o
 from ingestion.management.progress import INTERRUPTED
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, ParseError, UploadError
-from kb_project.llm.tokens import count_tokens
 from workspaces import access
 from workspaces.language_models import (
     queries as language_model_queries,
@@ -46,8 +45,8 @@ from workspaces.usage import queries as usage_queries
 from workspaces.usage.queries import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
-MOST_COUNTED: Final = 4 * 1024 * 1024
-"""Bytes of a text file whose tokens are counted for an estimate."""
+MOST_READ: Final = 32 * 1024 * 1024
+"""Bytes of all files together that are read for an estimate; the others are taken by their size."""
 AddFile = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
@@ -198,7 +197,13 @@ def costs(workspace: Workspace, files: Sequence[Path], *, is_replacing: bool) ->
     here = len(found) - len(new)
     if here and not new:
         return ["Costs nothing: these files are already in the workspace."]
-    sizes = [size_of(workspace, path, is_replacing=is_replacing) for path in new]
+    left, sizes = MOST_READ if workspace_uses_model(workspace) else 0, []
+    for path in new:
+        size, extent = path.stat().st_size, None
+        if size <= left:
+            left -= size
+            extent = extent_of(workspace, path, is_replacing=is_replacing)
+        sizes.append(FileSize(path.name, size, extent))
     sentences = estimates.sentences(estimates.estimate_for_files(workspace=workspace, files=sizes))
     if here:
         sentences.append(
@@ -207,30 +212,23 @@ def costs(workspace: Workspace, files: Sequence[Path], *, is_replacing: bool) ->
     return sentences
 
 
-def size_of(workspace: Workspace, path: Path, *, is_replacing: bool) -> FileSize:
-    extent = None
+def extent_of(workspace: Workspace, path: Path, *, is_replacing: bool) -> Extent | None:
+    """Read a file to see how much there is in it; None if it cannot be read.
+
+    It is refused with its reason when it is taken in.
+    """
+    document = None
     if is_replacing:
         with access.in_workspace(workspace.pk):
             name = services.label_of(path.name)
             document = queries.document_of_file(workspace=workspace, name=name)
-        # One that cannot be read is refused with its reason when it is taken in.
-        if document is not None:
-            with suppress(ParseError, UploadError, ConflictError):
-                extent = replacement.replacement_extent(
-                    workspace=workspace, document_id=document.pk, path=path, name=path.name
-                )
-    tokens = None if extent else tokens_in(path)
-    return FileSize(path.name, path.stat().st_size, tokens, extent)
-
-
-def tokens_in(path: Path) -> int | None:
-    """Count the tokens of a text file; None for other files, large ones and unreadable ones."""
-    if bulk_of(path.name) != "text" or path.stat().st_size > MOST_COUNTED:
-        return None
-    try:
-        return count_tokens(path.read_text("utf-8", "replace"))
-    except OSError:
-        return None
+    with suppress(ParseError, UploadError, ConflictError, OSError):
+        if document is None:
+            return trial_reading.new_extent(workspace=workspace, path=path, name=path.name)
+        return trial_reading.replacement_extent(
+            workspace=workspace, document_id=document.pk, path=path, name=path.name
+        )
+    return None
 
 
 def unknown(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:

@@ -81,13 +81,6 @@ def test_an_empty_file_has_no_passages():
     assert extent_of_file("a.txt", 0, CONDITIONS).passages == NOTHING
 
 
-def test_counted_tokens_are_taken_as_they_are():
-    extent = extent_of_file("carol.txt", 170_000, CONDITIONS, 46_000)
-
-    assert extent.tokens == Range(46_000, 46_000)
-    assert extent.passages.high < 1.5 * extent.passages.low
-
-
 def test_reports_and_summaries_grow_with_passages_and_documents():
     one, many = estimate([exact(8000, 10)], CONDITIONS), estimate([exact(800, 1)] * 10, CONDITIONS)
     read = Range(20, 20)

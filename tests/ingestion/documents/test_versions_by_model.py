@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from ingestion.documents import replacement
-from ingestion.management.commands.ingest import size_of
+from ingestion.documents import trial_reading
+from ingestion.management.commands.ingest import extent_of
 from ingestion.models import ChunkExtraction
 from kb_project.errors import ParseError
 from kb_project.llm.ports import ChatRequest, Role
+from tests.ingestion.jobs import add, document_of
 from tests.ingestion.scripted import NOTHING, ScriptedChat
 from tests.ingestion.versioned import (
     FIRST_TEXT,
@@ -76,7 +77,7 @@ def test_a_model_is_asked_only_about_what_is_new(cast: Cast):
 
 
 def expected(cast: Cast, document, file: Path):
-    return replacement.replacement_extent(
+    return trial_reading.replacement_extent(
         workspace=cast.workspace, document_id=document.pk, path=file, name=file.name
     )
 
@@ -99,6 +100,27 @@ def test_only_new_passages_count_in_what_a_replacement_is_expected_to_cost(
     assert unread == len(asked) > 1
 
 
+def test_a_new_file_is_expected_to_take_a_call_for_each_passage_that_is_more_than_a_licence(
+    cast: Cast, tmp_path: Path
+):
+    told = " ".join(f"On day {day} Ada Lind lit the lamp of Skarrow." for day in range(300))
+    terms = "Redistributing the work is easy and needs no leave of anyone. " * 200
+    text = f"{told}\n\n*** END OF THIS PROJECT GUTENBERG EBOOK A LAMP ***\n\n{terms}"
+    file = tmp_path / "lamp.txt"
+    file.write_text(text)
+
+    extent = trial_reading.new_extent(workspace=cast.workspace, path=file, name=file.name)
+    chat = ScriptedChat(script)
+    job = add(cast.workspace, file.name, text)
+    read(cast.workspace, ports_with(chat=chat), refreshes=False)
+
+    asked = asked_about(chat, document_of(job))
+    read_by_model = {passage for role, passage in asked if role == Role.EXTRACT.value}
+    situated = {passage for role, passage in asked if role == Role.SITUATE.value}
+    assert extent.passages.low == extent.passages.high == len(read_by_model) == len(situated) > 1
+    assert len(read_by_model) < len(passages(document_of(job)))
+
+
 def test_a_file_that_cannot_be_read_is_expected_to_replace_nothing(cast: Cast, tmp_path: Path):
     document, _ = by_model(cast)
     file = tmp_path / "log.md"
@@ -107,7 +129,7 @@ def test_a_file_that_cannot_be_read_is_expected_to_replace_nothing(cast: Cast, t
     with pytest.raises(ParseError):
         expected(cast, document, file)
     # The command adds up many files: it takes such a one by its size.
-    assert size_of(cast.workspace, file, is_replacing=True).extent is None
+    assert extent_of(cast.workspace, file, is_replacing=True) is None
 
 
 def test_another_heading_is_another_question(cast: Cast):

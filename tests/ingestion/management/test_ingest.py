@@ -238,6 +238,7 @@ def test_an_estimate_takes_nothing_in_and_asks_nobody(provider: Provider, folder
     said = call(folder, "--workspace", "papers", "--estimate")
 
     assert "Cost:" in said
+    assert "To read: 2 passages" in said
     assert provider.count() == 0
     assert documents() == []
 

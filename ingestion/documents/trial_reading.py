@@ -1,24 +1,29 @@
-"""What replacing a document with a file costs: the file is read as the next version would be, and
-compared with the live one. Nothing is stored.
+"""How much there is to read in a file: it is read and cut as it would be once added, and nothing is
+stored.
+
+Passages that hold nothing but a licence, a menu or a contents list do not count: no model reads
+them.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 from uuid import UUID
 
-from ingestion.documents import estimates, versions
+from ingestion.documents import estimates, services, versions
 from ingestion.documents.cost_model import Estimate, Extent, Range
 from ingestion.documents.estimates import FileSize
 from ingestion.documents.queries import document_get
-from ingestion.models import Chunk, DocumentVersion
+from ingestion.models import Chunk, Document, DocumentVersion
 from ingestion.parsers.sandbox import default_sandbox
 from ingestion.stages import parse
 from ingestion.stages.chunk.cutting import cut_up
 from ingestion.stages.chunk.publish import earlier_of, match, seen_anew
+from kb_project.text.regions import from_json, is_furniture
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -36,8 +41,20 @@ def replacement_estimate(
         extent = replacement_extent(
             workspace=workspace, document_id=document_id, path=Path(copy.name), name=name
         )
-        size = FileSize(name, copy.tell(), extent=extent)
+        size = FileSize(name, copy.tell(), extent)
     return estimates.estimate_for_files(workspace=workspace, files=[size])
+
+
+def new_extent(*, workspace: Workspace, path: Path, name: str) -> Extent:
+    """Return how much of a file would be read as a new document.
+
+    Call outside transactions. Raises ParseError if the file cannot be read.
+    """
+    label = services.label_of(name)
+    document = Document(workspace=workspace, name=label, title=label)
+    version = DocumentVersion(workspace=workspace, document=document, number=1, name=label)
+    _read(workspace, version, path)
+    return _extent_of(cut_up(version), known=())
 
 
 def replacement_extent(*, workspace: Workspace, document_id: UUID, path: Path, name: str) -> Extent:
@@ -53,17 +70,30 @@ def replacement_extent(*, workspace: Workspace, document_id: UUID, path: Path, n
     with access.in_workspace(workspace.pk):
         document = document_get(workspace=workspace, document_id=document_id)
         versions.place_next(document, version)
-    parsed = default_sandbox().parse(path, name=version.name, limits=parse.limits())
+    _read(workspace, version, path)
     with access.in_workspace(workspace.pk):
         rows = DocumentVersion.objects.in_workspace(workspace).filter(document=document)
         current = rows.filter(DocumentVersion.IS_LIVE_VERSION).select_related("document")
         live = current.defer("text").first()
         passages = Chunk.objects.in_workspace(workspace).filter(document=document)
         published = list(passages.order_by("ordinal"))
-    parse.fill(version, parsed, workspace.document_language)
     new = cut_up(version, earlier_of(version))
     matching = match(published, new)
     again, _ = seen_anew(matching, live, version, uses_model=True)
-    kept = len(matching.kept) - len(set(again))
-    tokens = sum(chunk.tokens for chunk in new)
-    return Extent(Range(tokens, tokens), Range(len(new), len(new)), kept, kept)
+    known = [after for before, after in matching.kept if before.pk not in again]
+    return _extent_of(new, known=known)
+
+
+def _read(workspace: Workspace, version: DocumentVersion, path: Path) -> None:
+    parsed = default_sandbox().parse(path, name=version.name, limits=parse.limits())
+    parse.fill(version, parsed, workspace.document_language)
+
+
+def _extent_of(chunks: Sequence[Chunk], *, known: Sequence[Chunk]) -> Extent:
+    found, kept = _with_prose(chunks), len(_with_prose(known))
+    tokens = sum(chunk.tokens for chunk in found)
+    return Extent(Range(tokens, tokens), Range(len(found), len(found)), kept, kept)
+
+
+def _with_prose(chunks: Sequence[Chunk]) -> list[Chunk]:
+    return [one for one in chunks if not is_furniture(one.text, from_json(one.regions))]
