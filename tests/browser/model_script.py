@@ -43,6 +43,8 @@ class Articulate:
         on("You write the report of one topic", self.report)
         on("You write one description", self.description)
         on("You compare two names", self.judgement)
+        on("You decide which reports", self.ratings)
+        on("You read reports on the topics", self.points)
 
     def extraction(self, seen: Seen) -> str | dict[str, Any]:
         passage = fence(seen.text, "passage")
@@ -72,6 +74,15 @@ class Articulate:
         ]
         written["findings"][0]["references"].append("E9999")
         return written
+
+    def ratings(self, seen: Seen) -> dict[str, Any]:
+        labels = LABEL.findall(fence(seen.text, "reports"))
+        return {"ratings": [{"record": label, "rating": 5} for label in labels]}
+
+    def points(self, seen: Seen) -> dict[str, Any]:
+        labels = LABEL.findall(fence(seen.text, "reports"))
+        said = "The light of Skarrow was kept, and oil was sold by the barrel."
+        return {"points": [{"description": said, "score": 90, "records": labels[:2]}]}
 
     def description(self, seen: Seen) -> dict[str, Any]:
         said = first_words(fence(seen.text, "statements"), 40)
