@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -14,11 +13,6 @@ from workspaces.models import User
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ORRAN = "acme inc", "acme ltd", "orran"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def send(desk: Desk, user: User, path: str, body: Any = None, **more: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 
@@ -14,18 +13,12 @@ from ingestion.curation.splitting import Selection, entity_split, mentions_move
 from ingestion.curation.undoing import event_undo
 from ingestion.models import Alias, Entity, HistoryEvent
 from kb_project.errors import ConflictError
-from tests import rows
 from tests.ingestion.curation.papers import SAID, Desk, merged, split
 from tests.ingestion.stages.resolve.said import Said, paper, run
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -12,17 +11,11 @@ from ingestion.curation.merging import entities_merge
 from ingestion.curation.undoing import event_undo
 from ingestion.models import Alias, HistoryEvent
 from kb_project.errors import ConflictError, InputError, NotFoundError
-from tests import rows
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.stages.resolve.said import Said, all_of, paper, run
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def create(desk: Desk, name: str = "The Trust", **more: Any) -> HistoryEvent:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -26,11 +25,6 @@ from workspaces import access
 
 pytestmark = pytest.mark.usefixtures("fake_embedder")
 INC, LTD, ADA = "acme inc", "acme ltd", "ada lind"
-
-
-@pytest.fixture
-def desk(media: Path, db: None) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def page(desk: Desk, **wanted: Any) -> HistoryPage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -22,11 +21,6 @@ from workspaces import access
 
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
 real = pytest.mark.usefixtures("fake_embedder", "media")
-
-
-@pytest.fixture
-def desk(media: Path, db: None) -> Desk:
-    return Desk(rows.make_cast())
 
 
 # --- a mention with words around it ---------------------------------------------------------------

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,17 +15,11 @@ from ingestion.curation.relationships import (
 from ingestion.curation.undoing import event_undo
 from ingestion.models import HistoryEvent
 from kb_project.errors import ConflictError, InputError, NotFoundError
-from tests import rows
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.stages.resolve.said import Said, paper, run
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ADA, ORRAN = "acme inc", "acme ltd", "ada lind", "orran"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def link(desk: Desk, source: str, target: str, **said: Any) -> HistoryEvent:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -20,11 +19,6 @@ from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def in_documents(desk: Desk, *names: str) -> Selection:

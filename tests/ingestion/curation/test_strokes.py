@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -17,17 +16,11 @@ from ingestion.documents import lifecycle
 from ingestion.history import queries as history_queries
 from ingestion.models import HistoryEvent
 from kb_project.errors import ConflictError
-from tests import rows
 from tests.ingestion.curation.papers import Desk, merged
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:

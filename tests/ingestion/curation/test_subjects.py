@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -32,11 +31,6 @@ from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def merged(desk: Desk, kept: str, other: str) -> HistoryEvent:

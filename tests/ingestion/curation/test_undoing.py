@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -15,17 +14,11 @@ from ingestion.documents.lifecycle import documents_delete, documents_trash
 from ingestion.history import queries as history_queries
 from ingestion.models import EventKind, HistoryEvent
 from kb_project.errors import ConflictError, NotFoundError
-from tests import rows
 from tests.ingestion.curation.papers import Desk, merged, split
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 INC, LTD, ADA, ORRAN, MERCURY = "acme inc", "acme ltd", "ada lind", "orran", "mercury"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def undone(desk: Desk, event: HistoryEvent) -> HistoryEvent:

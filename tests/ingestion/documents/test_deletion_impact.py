@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -16,16 +15,12 @@ from ingestion.curation.relationships import relationship_create
 from ingestion.documents import lifecycle
 from ingestion.documents.deletion_impact import Losses, losses_of
 from tests import rows
+from tests.ingestion.curation.conftest import desk as desk, papers_read as papers_read
 from tests.ingestion.curation.papers import Desk
 from workspaces import access
 
 LTD, INC, ADA, ORRAN = "acme ltd", "acme inc", "ada lind", "orran"
 GROUPS = [group for size in (1, 2, 3) for group in combinations("abcde", size)]
-
-
-@pytest.fixture
-def desk(media: Path, db: None, fake_embedder: None) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def losses(desk: Desk, names: Sequence[str]) -> Losses:

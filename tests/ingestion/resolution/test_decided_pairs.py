@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ingestion.curation.merging import entities_merge
@@ -16,17 +14,12 @@ from ingestion.stage import NO_PROGRESS
 from ingestion.stages import suggest
 from ingestion.suggestions import cases
 from kb_project.ports import build_ports
-from tests import rows
+from tests.ingestion.curation.conftest import desk as desk, papers_read as papers_read
 from tests.ingestion.curation.papers import Desk
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 MERCURY, ORRAN = "mercury", "orran"
-
-
-@pytest.fixture
-def desk(media: Path) -> Desk:
-    return Desk(rows.make_cast())
 
 
 def split(desk: Desk, name: str = "Mercury") -> HistoryEvent:
