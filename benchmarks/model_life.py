@@ -100,10 +100,11 @@ def _step(
 
 def _extent(workspace: Workspace, given: Given) -> Extent:
     """What ``manage.py ingest`` reads of the file for its estimate."""
-    with tempfile.NamedTemporaryFile() as file:
+    with tempfile.NamedTemporaryFile(suffix=".txt") as file:
         file.write(given.content)
         file.flush()
-        return trial_reading.new_extent(workspace=workspace, path=Path(file.name), name=given.name)
+        path = Path(file.name)
+        return trial_reading.new_extents(workspace=workspace, paths=[path])[path]
 
 
 def _expected(workspace: Workspace, edited: Given) -> Estimate:

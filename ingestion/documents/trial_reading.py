@@ -23,6 +23,7 @@ from ingestion.parsers.sandbox import default_sandbox
 from ingestion.stages import parse
 from ingestion.stages.chunk.cutting import cut_up
 from ingestion.stages.chunk.publish import earlier_of, match, seen_anew
+from kb_project.errors import ParseError
 from kb_project.text.regions import from_json, is_furniture
 from workspaces import access
 from workspaces.models import Workspace
@@ -45,16 +46,23 @@ def replacement_estimate(
     return estimates.estimate_for_files(workspace=workspace, files=[size])
 
 
-def new_extent(*, workspace: Workspace, path: Path, name: str) -> Extent:
-    """Return how much of a file would be read as a new document.
+def new_extents(*, workspace: Workspace, paths: Sequence[Path]) -> dict[Path, Extent]:
+    """Return how much of each file would be read as a new document, without those that cannot be
+    read.
 
-    Call outside transactions. Raises ParseError if the file cannot be read.
+    Call outside transactions.
     """
-    label = services.label_of(name)
-    document = Document(workspace=workspace, name=label, title=label)
-    version = DocumentVersion(workspace=workspace, document=document, number=1, name=label)
-    _read(workspace, version, path)
-    return _extent_of(cut_up(version), known=())
+    files = [(path, services.label_of(path.name)) for path in paths]
+    found = {}
+    for (path, name), parsed in zip(
+        files, default_sandbox().parse_many(files, limits=parse.limits()), strict=True
+    ):
+        if not isinstance(parsed, ParseError):
+            document = Document(workspace=workspace, name=name, title=name)
+            version = DocumentVersion(workspace=workspace, document=document, number=1, name=name)
+            parse.fill(version, parsed, workspace.document_language)
+            found[path] = _extent_of(cut_up(version), known=())
+    return found
 
 
 def replacement_extent(*, workspace: Workspace, document_id: UUID, path: Path, name: str) -> Extent:
@@ -70,7 +78,8 @@ def replacement_extent(*, workspace: Workspace, document_id: UUID, path: Path, n
     with access.in_workspace(workspace.pk):
         document = document_get(workspace=workspace, document_id=document_id)
         versions.place_next(document, version)
-    _read(workspace, version, path)
+    parsed = default_sandbox().parse(path, name=version.name, limits=parse.limits())
+    parse.fill(version, parsed, workspace.document_language)
     with access.in_workspace(workspace.pk):
         rows = DocumentVersion.objects.in_workspace(workspace).filter(document=document)
         current = rows.filter(DocumentVersion.IS_LIVE_VERSION).select_related("document")
@@ -82,11 +91,6 @@ def replacement_extent(*, workspace: Workspace, document_id: UUID, path: Path, n
     again, _ = seen_anew(matching, live, version, uses_model=True)
     known = [after for before, after in matching.kept if before.pk not in again]
     return _extent_of(new, known=known)
-
-
-def _read(workspace: Workspace, version: DocumentVersion, path: Path) -> None:
-    parsed = default_sandbox().parse(path, name=version.name, limits=parse.limits())
-    parse.fill(version, parsed, workspace.document_language)
 
 
 def _extent_of(chunks: Sequence[Chunk], *, known: Sequence[Chunk]) -> Extent:

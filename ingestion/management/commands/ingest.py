@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -32,6 +33,7 @@ from ingestion.documents.services import Filing, Upload
 from ingestion.history.recording import ChangeContext
 from ingestion.management.ingest_output import Intake, as_json, as_text, total_of
 from ingestion.management.progress import INTERRUPTED
+from ingestion.models import Document
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, ParseError, UploadError
 from workspaces import access
@@ -46,7 +48,7 @@ from workspaces.usage.queries import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
 MOST_READ: Final = 32 * 1024 * 1024
-"""Bytes of all files together that are read for an estimate; the others are taken by their size."""
+"""Bytes of all files together that are read for an estimate; the rest count by their size."""
 AddFile = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
@@ -197,14 +199,14 @@ def costs(workspace: Workspace, files: Sequence[Path], *, is_replacing: bool) ->
     here = len(found) - len(new)
     if here and not new:
         return ["Costs nothing: these files are already in the workspace."]
-    left, sizes = MOST_READ if workspace_uses_model(workspace) else 0, []
-    for path in new:
-        size, extent = path.stat().st_size, None
-        if size <= left:
-            left -= size
-            extent = extent_of(workspace, path, is_replacing=is_replacing)
-        sizes.append(FileSize(path.name, size, extent))
-    sentences = estimates.sentences(estimates.estimate_for_files(workspace=workspace, files=sizes))
+    sizes = {path: path.stat().st_size for path in new}
+    read: dict[Path, Extent] = {}
+    if workspace_uses_model(workspace):
+        together = accumulate(sizes.values())
+        few = [path for path, size in zip(new, together, strict=True) if size <= MOST_READ]
+        read = extents_of(workspace, few, is_replacing=is_replacing)
+    given = [FileSize(path.name, size, read.get(path)) for path, size in sizes.items()]
+    sentences = estimates.sentences(estimates.estimate_for_files(workspace=workspace, files=given))
     if here:
         sentences.append(
             f"{here:,} of {len(found):,} files cost nothing: they are already in the workspace."
@@ -212,23 +214,30 @@ def costs(workspace: Workspace, files: Sequence[Path], *, is_replacing: bool) ->
     return sentences
 
 
-def extent_of(workspace: Workspace, path: Path, *, is_replacing: bool) -> Extent | None:
-    """Read a file to see how much there is in it; None if it cannot be read.
+def extents_of(
+    workspace: Workspace, paths: Sequence[Path], *, is_replacing: bool
+) -> dict[Path, Extent]:
+    """Read files to see how much there is in them, leaving out those that cannot be read.
 
-    It is refused with its reason when it is taken in.
+    Those are refused with their reason when they are taken in.
     """
-    document = None
-    if is_replacing:
-        with access.in_workspace(workspace.pk):
-            name = services.label_of(path.name)
-            document = queries.document_of_file(workspace=workspace, name=name)
-    with suppress(ParseError, UploadError, ConflictError, OSError):
+    found, others = {}, []
+    for path in paths:
+        document = document_replaced(workspace, path) if is_replacing else None
         if document is None:
-            return trial_reading.new_extent(workspace=workspace, path=path, name=path.name)
-        return trial_reading.replacement_extent(
-            workspace=workspace, document_id=document.pk, path=path, name=path.name
-        )
-    return None
+            others.append(path)
+            continue
+        with suppress(ParseError, UploadError, ConflictError, OSError):
+            found[path] = trial_reading.replacement_extent(
+                workspace=workspace, document_id=document.pk, path=path, name=path.name
+            )
+    return found | trial_reading.new_extents(workspace=workspace, paths=others)
+
+
+def document_replaced(workspace: Workspace, path: Path) -> Document | None:
+    with access.in_workspace(workspace.pk):
+        name = services.label_of(path.name)
+        return queries.document_of_file(workspace=workspace, name=name)
 
 
 def unknown(workspace: Workspace, paths: Sequence[Path]) -> list[Path]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ingestion.documents import trial_reading
-from ingestion.management.commands.ingest import extent_of
+from ingestion.management.commands.ingest import extents_of
 from ingestion.models import ChunkExtraction
 from kb_project.errors import ParseError
 from kb_project.llm.ports import ChatRequest, Role
@@ -109,7 +109,7 @@ def test_a_new_file_is_expected_to_take_a_call_for_each_passage_that_is_more_tha
     file = tmp_path / "lamp.txt"
     file.write_text(text)
 
-    extent = trial_reading.new_extent(workspace=cast.workspace, path=file, name=file.name)
+    extent = trial_reading.new_extents(workspace=cast.workspace, paths=[file])[file]
     chat = ScriptedChat(script)
     job = add(cast.workspace, file.name, text)
     read(cast.workspace, ports_with(chat=chat), refreshes=False)
@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_read_is_expected_to_replace_nothing(cast: Cast, t
     with pytest.raises(ParseError):
         expected(cast, document, file)
     # The command adds up many files: it takes such a one by its size.
-    assert extent_of(cast.workspace, file, is_replacing=True) is None
+    assert extents_of(cast.workspace, [file], is_replacing=True) == {}
 
 
 def test_another_heading_is_another_question(cast: Cast):
