@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -12,8 +13,11 @@ from ingestion.curation.presenters import claim_context, page_context, previewed
 from ingestion.curation.queries import claim_get, relationship_get
 from ingestion.curation.views import DETAIL, form_page
 from ingestion.knowledge import facts, presenters, queries
+from kb_project.http.paging import long_page
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
+
+PASSAGES_PER_PAGE: Final = 50
 
 
 @workspace_page(Capability.READ)
@@ -37,12 +41,10 @@ def fact_passages(
     request: UserRequest, workspace: Workspace, relationship_id: UUID
 ) -> HttpResponse:
     link = relationship_get(workspace=workspace, relationship_id=relationship_id)
-    context = page_context(
-        workspace,
-        "entities",
-        link=link,
-        passages=facts.evidence_of(workspace=workspace, relationship=link),
-    )
+    rows = facts.evidence_rows(workspace=workspace, relationship=link)
+    page = long_page(rows, request.GET.get("page", ""), PASSAGES_PER_PAGE)
+    passages = facts.evidence_spans_of(page)
+    context = page_context(workspace, "entities", link=link, page=page, passages=passages)
     return render(request, "ingestion/fact_passages.html", context)
 
 

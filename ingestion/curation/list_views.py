@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -22,6 +21,7 @@ from ingestion.knowledge import queries, topics
 from ingestion.knowledge.queries import Certainty, EntityOrder
 from ingestion.models import Entity, HistoryEvent
 from kb_project.errors import ConflictError, InputError
+from kb_project.http.paging import long_page
 from kb_project.text.words import counted
 from workspaces import access
 from workspaces.models import Capability, Workspace
@@ -40,9 +40,8 @@ def entity_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 def _list_context(workspace: Workspace, given: QueryDict) -> dict[str, Any]:
     filters = _filters(given)
-    page = Paginator(queries.entities(workspace=workspace, **filters), ENTITIES_PER_PAGE).get_page(
-        given.get("page", "")
-    )
+    found = queries.entities(workspace=workspace, **filters)
+    page = long_page(found, given.get("page", ""), ENTITIES_PER_PAGE)
     context = page_context(
         workspace,
         "entities",

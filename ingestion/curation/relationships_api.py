@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from rest_framework import serializers
@@ -14,10 +14,13 @@ from ingestion.graph import lists
 from ingestion.graph.lists import RelationshipKind
 from ingestion.graph.queries import evidence_spans
 from ingestion.history.api import ExpectedField, ReasonSerializer, tags_of
-from ingestion.knowledge.facts import evidence_of
+from ingestion.knowledge import facts
 from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
 from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, reading
+
+MOST_QUOTED: Final = 25
+"""Sentences that one relationship is shown with."""
 
 
 class RelationshipSerializer(serializers.Serializer[Any]):
@@ -36,7 +39,9 @@ class RelationshipSerializer(serializers.Serializer[Any]):
 
 
 class QuotedRelationshipSerializer(RelationshipSerializer):
-    sources = SourceSpanSerializer(many=True, help_text="The sentences that support it.")
+    sources = SourceSpanSerializer(
+        many=True, help_text="The best sentences that support it; 'evidence/' lists all of them."
+    )
 
 
 class RelationshipListApi(WorkspaceAPIView):
@@ -107,11 +112,12 @@ class RelationshipApi(WorkspaceAPIView):
 
     @reading("relationship", gives=QuotedRelationshipSerializer)
     def get(self, relationship_id: UUID) -> object:
-        """View a relationship and the sentences that support it."""
+        """View a relationship and the best sentences that support it."""
         link = curation_queries.relationship_get(
             workspace=self.workspace, relationship_id=relationship_id
         )
-        spans = evidence_of(workspace=self.workspace, relationship=link)
+        rows = facts.evidence_rows(workspace=self.workspace, relationship=link)
+        spans = facts.evidence_spans_of(rows[:MOST_QUOTED])
         shown = RelationshipSerializer(link).data
         sources = SourceSpanSerializer(spans, many=True).data
         return Response({**shown, "sources": sources}, headers=tags_of(self.workspace, link.pk))
@@ -135,3 +141,20 @@ class RelationshipApi(WorkspaceAPIView):
             seen=relationship_id,
             relationship=relationship_id,
         )
+
+
+class RelationshipEvidenceApi(WorkspaceAPIView):
+    """The evidence of a relationship."""
+
+    class OutputSerializer(PageOutput):
+        results = SourceSpanSerializer(many=True)
+
+    @reading("relationship_evidence", query=PageInput, gives=OutputSerializer)
+    def get(self, relationship_id: UUID) -> object:
+        """List the sentences that support a relationship: those that state it first."""
+        link = curation_queries.relationship_get(
+            workspace=self.workspace, relationship_id=relationship_id
+        )
+        rows = facts.evidence_rows(workspace=self.workspace, relationship=link)
+        page = page_of(rows, **self.query())
+        return page.of(facts.evidence_spans_of(page.results))

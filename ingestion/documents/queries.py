@@ -15,7 +15,6 @@ from django.utils import timezone
 from ingestion.documents.collections.queries import collection_at
 from ingestion.documents.collections.services import clean_name
 from ingestion.knowledge.insights import lone_documents
-from ingestion.knowledge.queries import TERMS
 from ingestion.models import (
     ArchivedChunk,
     Chunk,
@@ -31,6 +30,7 @@ from ingestion.models import (
     RunState,
     StageRun,
 )
+from ingestion.models.knowledge import TERMS
 from kb_project.errors import found
 from workspaces import access
 from workspaces.models import Workspace

@@ -22,14 +22,8 @@ from ingestion.graph.queries import PathOrder, paths_between
 from ingestion.knowledge import periods, queries as knowledge_queries, topics
 from ingestion.knowledge.facts import best_first
 from ingestion.knowledge.spans import SourceSpan, span_of
-from ingestion.models import (
-    Community,
-    CommunityReport,
-    Entity,
-    Evidence,
-    Mention,
-    Relationship,
-)
+from ingestion.models import Community, CommunityReport, Entity, Evidence, Mention, Relationship
+from ingestion.models.knowledge import TERMS
 from kb_project.errors import NotFoundError, found
 from kb_project.ports import graph_reader
 from kb_project.sql import run_sql
@@ -148,7 +142,7 @@ class Counts:
 
 
 def _counts(rows: QuerySet[Entity]) -> Counts:
-    terms = Count("pk", filter=knowledge_queries.TERMS)
+    terms = Count("pk", filter=TERMS)
     return Counts(**rows.aggregate(total=Count("pk"), terms=terms))
 
 
@@ -156,7 +150,7 @@ def _of_workspace(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[
     rows = Entity.objects.in_workspace(workspace)
     ranked = rows.order_by("-rank", "-mention_count", "name", "id").values_list("pk", flat=True)
     wanted = CANDIDATES * limit
-    candidates = list(ranked.exclude(knowledge_queries.TERMS)[:wanted])
+    candidates = list(ranked.exclude(TERMS)[:wanted])
     counts = _counts(rows)
     if len(candidates) < LEAST:
         # A workspace of little else than terms shows them.
@@ -189,7 +183,7 @@ def _of_entity(workspace: Workspace, scope: Scope, limit: int) -> tuple[list[UUI
     links = Relationship.objects.in_workspace(workspace)
     ends = links.filter(source=entity).values("target")
     around = ends.union(links.filter(target=entity).values("source"))
-    terms = Entity.objects.in_workspace(workspace).filter(knowledge_queries.TERMS, pk__in=around)
+    terms = Entity.objects.in_workspace(workspace).filter(TERMS, pk__in=around)
     counts = Counts(1 + entity.degree, terms.count())
     return _once([entity.pk, *near]), counts
 

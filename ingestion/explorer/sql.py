@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# The topic is the broadest one the entity is in; the last column is knowledge.queries.TERMS.
+# The topic is the broadest one the entity is in; the last column is models.knowledge.TERMS.
 NODES: Final[LiteralString] = """
 SELECT entity.id, entity.name, entity.type, entity.degree, position.x, position.y,
        (SELECT community.id

@@ -28,7 +28,6 @@ from workspaces.models import Workspace
 
 EXTRACTIVE: Final = "extractive"
 """``written_by`` of a description in the documents' own sentences."""
-MOST_EVIDENCE: Final = 100
 QUOTES: Final = 5
 """Passages read for each fact in a list; the others are on the fact's own page."""
 RANKED: Final = 500
@@ -225,11 +224,14 @@ def _wording(relationship: Relationship) -> str:
     return "" if relationship.written_by == EXTRACTIVE else relationship.description
 
 
-def evidence_of(*, workspace: Workspace, relationship: Relationship) -> list[SourceSpan]:
-    """Passages that state the relationship first, then those that only name the two together."""
+def evidence_rows(*, workspace: Workspace, relationship: Relationship) -> QuerySet[Evidence]:
+    """What states the relationship first, then what only names the two together."""
     rows = Evidence.objects.in_workspace(workspace).filter(relationship=relationship)
-    best = best_first(rows.select_related("chunk__document"))[:MOST_EVIDENCE]
-    return [span_of(row.chunk, row.start, row.end) for row in best]
+    return best_first(rows.select_related("chunk__document"))
+
+
+def evidence_spans_of(rows: Iterable[Evidence]) -> list[SourceSpan]:
+    return [span_of(row.chunk, row.start, row.end) for row in rows]
 
 
 # --- a first look ---------------------------------------------------------------------------------

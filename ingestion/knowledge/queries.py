@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from django.db.models import (
     Case,
     Count,
     Exists,
     F,
-    Func,
     OuterRef,
     Q,
     QuerySet,
     TextChoices,
-    TextField,
-    Value,
     When,
 )
 from django.db.models.functions import Lower
@@ -37,17 +33,16 @@ from ingestion.models import (
     Mention,
     TopicStanding,
 )
+from ingestion.models.knowledge import LISTED, TERMS
 from ingestion.resolution.queries import DecisionView, LookAlike, decisions_about, look_alikes
 from kb_project.errors import found
+from kb_project.http.paging import MOST_COUNTED, counted_up_to
+from kb_project.sql import run_sql
 from workspaces.models import Workspace
 
 CONCEPT: Final = "concept"
-# Noun phrases and unknown names that no one made or confirmed and no model described.
-TERMS: Final = Q(type=CONCEPT, written_by=EXTRACTIVE, is_made=False, is_confirmed=False)
 # Nationalities, languages, dates and names of unknown type say little about who or what matters.
 UNTELLING: Final = TERMS | Q(type__in=("group", "language", "date", "time", "name"))
-MOST_COUNTED: Final = 10_000
-"""Rows counted for a page; where there are more, it says so."""
 MOST_DOCUMENTS: Final = 108
 """Documents that an entity is shown with."""
 MOST_CONFLICTING: Final = 20
@@ -119,13 +114,31 @@ def entities(  # noqa: PLR0913  # a keyword for each filter
     return rows.order_by(*ORDERS[EntityOrder(order or EntityOrder.MENTIONS)])
 
 
+# Each type is found from the one before it, and counted no further than ``most``.
+TYPES: Final[LiteralString] = """
+WITH RECURSIVE listed AS NOT MATERIALIZED (
+    SELECT type FROM ingestion_entity
+     WHERE workspace_id = %(workspace)s
+       AND (NOT (type = 'concept' AND written_by = 'extractive' AND NOT is_made
+                 AND NOT is_confirmed)
+            OR chunk_count > 1 OR in_heading)
+), kind (name) AS (
+    (SELECT type FROM listed ORDER BY type LIMIT 1)
+    UNION ALL
+    SELECT (SELECT type FROM listed WHERE type > kind.name ORDER BY type LIMIT 1)
+      FROM kind WHERE kind.name IS NOT NULL
+)
+SELECT name, (SELECT count(*) FROM (
+           SELECT FROM listed WHERE listed.type = kind.name LIMIT %(most)s) AS counted)
+  FROM kind WHERE name IS NOT NULL
+"""
+
+
 def entity_types(*, workspace: Workspace) -> list[tuple[str, int]]:
-    """Types with their number of entities, most frequent first; terms as ``terms_count``."""
-    rows = _without_terms(workspace).values_list("type")
-    numbers = Counter(dict(rows.annotate(number=Count("*"))))
-    if terms := terms_count(workspace=workspace):
-        numbers[CONCEPT] += terms
-    return sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
+    """Types with their number of listed entities, up to ``MOST_COUNTED`` and one more; most
+    frequent first."""
+    rows = run_sql(TYPES, {"workspace": workspace.pk, "most": MOST_COUNTED + 1})
+    return sorted(rows, key=lambda pair: (-pair[1], pair[0]))
 
 
 def documents_to_choose(
@@ -142,7 +155,7 @@ def documents_to_choose(
 
 def terms_count(*, workspace: Workspace) -> int:
     """How many terms a list of all entities leaves out, up to ``MOST_COUNTED`` and one more."""
-    return _listed(workspace).filter(TERMS)[: MOST_COUNTED + 1].count()
+    return counted_up_to(_listed(workspace).filter(type=CONCEPT).filter(TERMS))
 
 
 def _without_terms(workspace: Workspace) -> QuerySet[Entity]:
@@ -150,17 +163,7 @@ def _without_terms(workspace: Workspace) -> QuerySet[Entity]:
 
 
 def _listed(workspace: Workspace) -> QuerySet[Entity]:
-    """All entities except terms that occur in a single passage and in no heading."""
-    path = Func(F("chunk__heading_path"), Value("\n"), function="array_to_string")
-    heading = (
-        Mention.objects.in_workspace(workspace)
-        .filter(entity=OuterRef("pk"))
-        .annotate(headings=Lower(path, output_field=TextField()))
-        .filter(headings__contains=Lower(OuterRef("name")))
-    )
-    return Entity.objects.in_workspace(workspace).filter(
-        ~TERMS | Q(chunk_count__gt=1) | Exists(heading)
-    )
+    return Entity.objects.in_workspace(workspace).filter(LISTED)
 
 
 @dataclass(frozen=True, slots=True)

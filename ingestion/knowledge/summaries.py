@@ -18,6 +18,7 @@ from typing import Final, LiteralString
 from uuid import UUID
 
 import regex
+from django.db.models import QuerySet
 
 from ingestion.knowledge.spans import SourceSpan, spans_of
 from ingestion.models import Chunk, Document, DocumentVersion, SummaryEdge, SummaryNode, SummaryTree
@@ -187,17 +188,6 @@ class TreeNode:
     sources: tuple[SourceSpan, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TreeView:
-    """``tree`` is None, with no nodes, if it was not built or a single passage needs none.
-
-    ``nodes`` begin with the root and go down layer by layer.
-    """
-
-    tree: SummaryTree | None
-    nodes: tuple[TreeNode, ...] = ()
-
-
 @dataclass(slots=True)
 class Branch:
     """A node below the parent to which it most probably belongs."""
@@ -207,27 +197,38 @@ class Branch:
     passages: list[TreeChild] = field(default_factory=list)
 
 
-def tree_view(*, workspace: Workspace, document: Document | None) -> TreeView:
-    """The tree of a document or, without one, of the workspace, with five queries."""
+def tree_get(*, workspace: Workspace, document: Document | None) -> SummaryTree | None:
+    """The tree of a document or, without one, of the workspace.
+
+    None if it was not built, or if a single passage needs none.
+    """
     trees = SummaryTree.objects.in_workspace(workspace)
-    tree = trees.filter(document=document).first()
+    return trees.filter(document=document).first()
+
+
+def nodes_of(*, workspace: Workspace, tree: SummaryTree | None) -> QuerySet[SummaryNode]:
+    """The nodes of a tree from the root down, layer by layer."""
+    rows = SummaryNode.objects.in_workspace(workspace)
     if tree is None:
-        return TreeView(None)
-    of_tree = SummaryNode.objects.in_workspace(workspace).filter(document=document)
-    nodes = list(of_tree.defer("vector").order_by("-layer", "created_at", "id"))
+        return rows.none()
+    of_tree = rows.filter(document=tree.document_id)
+    return of_tree.defer("vector").order_by("-layer", "created_at", "id")
+
+
+def tree_nodes(*, workspace: Workspace, nodes: Sequence[SummaryNode]) -> list[TreeNode]:
+    """These nodes in their order, each with its children and sources, with four queries."""
     children = _children(workspace, nodes)
     wanted = [source for node in nodes for source in node.sources]
     spans = {(str(s.chunk_id), s.start, s.end): s for s in spans_of(workspace, wanted)}
-    return TreeView(
-        tree,
-        tuple(TreeNode(node, tuple(children[node.pk]), _sources(node, spans)) for node in nodes),
-    )
+    return [TreeNode(node, tuple(children[node.pk]), _sources(node, spans)) for node in nodes]
 
 
-def tree_shown(*, workspace: Workspace, document: Document | None) -> Branch | None:
-    """The tree as a page shows it: every node once, from the root down."""
-    view = tree_view(workspace=workspace, document=document)
-    branches = {shown.node.pk: Branch(shown) for shown in view.nodes}
+def tree_shown(*, workspace: Workspace, document: Document) -> Branch | None:
+    """The tree of a document as a page shows it: every node once, from the root down."""
+    tree = tree_get(workspace=workspace, document=document)
+    nodes = list(nodes_of(workspace=workspace, tree=tree))
+    shown_nodes = tree_nodes(workspace=workspace, nodes=nodes)
+    branches = {shown.node.pk: Branch(shown) for shown in shown_nodes}
     parents: dict[UUID, tuple[float, Branch]] = {}
     for branch in branches.values():
         for child in branch.shown.children:
@@ -237,7 +238,7 @@ def tree_shown(*, workspace: Workspace, document: Document | None) -> Branch | N
         for child in branch.shown.children:
             if parents[child.id][1] is branch:
                 _place(branch, child, branches)
-    return branches.get(view.tree.root_id) if view.tree else None
+    return branches.get(tree.root_id) if tree else None
 
 
 def _place(branch: Branch, child: TreeChild, branches: Mapping[UUID, Branch]) -> None:

@@ -6,11 +6,20 @@ version's text, so ``version.text[start:end]`` is the quote.
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Lower
 
 from ingestion.models.documents import Chunk, Document
 from workspaces.models import TenantForeignKey, TenantModel
+
+TERMS: Final = models.Q(type="concept", written_by="extractive", is_made=False, is_confirmed=False)
+"""Entities that are noun phrases or unknown names, and that no one made or confirmed and no model
+described."""
+LISTED: Final = ~TERMS | models.Q(chunk_count__gt=1) | models.Q(in_heading=True)
+"""Entities without terms that occur in a single passage and in no heading."""
 
 
 class Entity(TenantModel):
@@ -26,6 +35,9 @@ class Entity(TenantModel):
     mention; the wording of one with ``is_protected`` does not change with the documents;
     ``proposed`` holds the name, type and description the documents would give it where people chose
     others.
+
+    ``in_heading`` is whether a heading above its only passage names it; with more passages, it is
+    false.
     """
 
     key = models.CharField(max_length=300)
@@ -38,6 +50,7 @@ class Entity(TenantModel):
     conflicts = models.JSONField(default=list, db_default=[], blank=True)
     mention_count = models.PositiveIntegerField(default=0)
     chunk_count = models.PositiveIntegerField(default=0)
+    in_heading = models.BooleanField(default=False, db_default=False)
     degree = models.PositiveIntegerField(default=0)
     rank = models.FloatField(default=0)
     is_changed = models.BooleanField(default=True)
@@ -53,14 +66,24 @@ class Entity(TenantModel):
         ]
         indexes = [
             models.Index(fields=["workspace", "-mention_count"], name="entity_most_mentioned"),
-            # The list of entities (``ingestion.knowledge.queries.TERMS``), counted by type.
+            # Lists of entities in their orders (``ingestion.knowledge.queries.ORDERS``).
             models.Index(
                 fields=["workspace", "-mention_count", "name"],
                 include=["type"],
-                condition=~models.Q(
-                    type="concept", written_by="extractive", is_made=False, is_confirmed=False
-                ),
+                condition=~TERMS,
                 name="entity_listed",
+            ),
+            models.Index("workspace", Lower("name"), condition=~TERMS, name="entity_by_name"),
+            models.Index(
+                fields=["workspace", "-degree"], condition=~TERMS, name="entity_most_linked"
+            ),
+            models.Index(
+                fields=["workspace", "-created_at"], condition=~TERMS, name="entity_newest"
+            ),
+            models.Index(
+                fields=["workspace", "type", "-mention_count", "name"],
+                condition=LISTED,
+                name="entity_of_type",
             ),
             models.Index(
                 fields=["workspace"], condition=models.Q(is_changed=True), name="entity_changed"

@@ -1,7 +1,8 @@
 """Propagate changed decisions: resolve affected documents again and update what follows.
 
-Rows, degrees and projection change in the caller's transaction. Descriptions, topics, reports and
-the tree follow in a refresh, and so does the walk's snapshot if it cannot be renewed immediately.
+Rows and degrees change in the caller's transaction. Descriptions, the projection, topics, reports
+and the tree follow in a refresh, and so does the walk's snapshot if it cannot be renewed
+immediately.
 Take ``ingestion.history.recording.lock`` first.
 """
 
@@ -18,7 +19,6 @@ from ingestion.resolution.overrides import NameResolution
 from ingestion.stages import graph, snapshot
 from ingestion.stages.describe.recompute import recompute_rows
 from ingestion.stages.resolve.applying import resolve_names_again
-from kb_project.ports import graph_store
 from kb_project.sql import bulk_plans
 
 QUICK: Final = 0.3
@@ -36,7 +36,7 @@ def propagate(
     resolve_names_again(workspace_id, keys)
     with bulk_plans():
         recompute_rows(workspace_id, resolution)
-    graph.project(workspace_id, graph_store(), graph.LOOK)
+    graph.recount(workspace_id)
     runner.request_refresh(workspace_id)
     renew_snapshot_if_quick(workspace_id)
 

@@ -9,7 +9,7 @@ is marked meanwhile keeps its mark for the next run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, LiteralString
 from uuid import UUID
 
@@ -73,15 +73,6 @@ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
 RETURNING id, source_id, target_id, description, weight
 """
 
-Changed = tuple[LiteralString, LiteralString]
-TAKE: Final[Changed] = (TAKE_ENTITIES, TAKE_RELATIONSHIPS)
-LOOK: Final[Changed] = (
-    """SELECT id, name, type, degree FROM ingestion_entity
-       WHERE workspace_id = %(workspace)s AND is_changed ORDER BY id""",
-    """SELECT id, source_id, target_id, description, weight FROM ingestion_relationship
-       WHERE workspace_id = %(workspace)s AND is_changed ORDER BY id""",
-)
-
 # What a tombstone names may have come back under the same id: then it is not gone.
 TAKE_TOMBSTONES: Final[LiteralString] = """
 WITH taken AS (
@@ -127,36 +118,46 @@ UPDATE ingestion_community SET is_changed = true
 WHERE workspace_id = %(workspace)s AND NOT is_changed
   AND id = ANY (ARRAY(
       SELECT community_id FROM ingestion_communitymember
-      WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(entities)s::uuid[])))
+      WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(
+          SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
+          UNION
+          SELECT unnest(ARRAY[source_id, target_id]) FROM ingestion_relationship
+          WHERE workspace_id = %(workspace)s AND is_changed))))
 """
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(job.workspace_id):
-        nodes, edges = project(job.workspace_id, ports.graph, TAKE)
+        nodes, edges = project(job.workspace_id, ports.graph)
         _keep_marks_if_early(job, nodes, edges)
     progress(1, 1)
     return StageOutcome(written=len(nodes) + len(edges))
 
 
-def project(
-    workspace_id: UUID, store: GraphStore, changed: Changed
-) -> tuple[list[GraphNode], list[GraphEdge]]:
-    """Bring degrees and projection up to date in the workspace's transaction; return what changed.
+def project(workspace_id: UUID, store: GraphStore) -> tuple[list[GraphNode], list[GraphEdge]]:
+    """Bring degrees and projection up to date in the workspace's transaction.
 
-    ``TAKE`` clears the marks; ``LOOK`` leaves them for the stages that follow.
+    Returns what changed.
+    """
+    workspace = {"workspace": workspace_id}
+    recount(workspace_id)
+    nodes = [GraphNode(*row) for row in run_sql(TAKE_ENTITIES, workspace)]
+    edges = [GraphEdge(*row) for row in run_sql(TAKE_RELATIONSHIPS, workspace)]
+    gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
+    store.remove(workspace_id, gone, gone)
+    store.upsert(workspace_id, nodes, edges)
+    return nodes, edges
+
+
+def recount(workspace_id: UUID) -> None:
+    """Bring degrees up to date and mark the topics affected, in the workspace's transaction.
+
+    What changed keeps its mark: until the next run, the tables answer for the projection.
     """
     workspace = {"workspace": workspace_id}
     with bulk_plans():
         run_sql_count(UPDATE_DEGREES, workspace)
-    nodes = [GraphNode(*row) for row in run_sql(changed[0], workspace)]
-    edges = [GraphEdge(*row) for row in run_sql(changed[1], workspace)]
-    gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
-    store.remove(workspace_id, gone, gone)
-    store.upsert(workspace_id, nodes, edges)
-    with bulk_plans():
-        run_sql_count(MARK_COMMUNITIES, {**workspace, "entities": touched(nodes, edges)})
-    return nodes, edges
+        run_sql_count(MARK_COMMUNITIES, workspace)
 
 
 def _keep_marks_if_early(
@@ -171,9 +172,3 @@ def _keep_marks_if_early(
     if is_early:
         run_sql_count(MARK_ENTITIES, {**scope, "ids": [node.id for node in nodes]})
         run_sql_count(MARK_RELATIONSHIPS, {**scope, "ids": [edge.id for edge in edges]})
-
-
-def touched(nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> list[UUID]:
-    """The entities that changed, or that are at an end of a changed relationship."""
-    ends = {end for edge in edges for end in (edge.source, edge.target)}
-    return sorted(ends.union(node.id for node in nodes))

@@ -10,8 +10,8 @@ from django import template
 from ingestion.documents import reader
 from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.reader.blocks import plain as without_marks
-from ingestion.knowledge.queries import MOST_COUNTED
 from ingestion.knowledge.spans import SourceSpan
+from kb_project.http.paging import MOST_COUNTED
 from workspaces.models import Workspace
 
 register = template.Library()

@@ -10,7 +10,6 @@ from uuid import UUID
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from ingestion.knowledge import spans
-from ingestion.knowledge.queries import TERMS
 from ingestion.models import (
     Chunk,
     Collection,
@@ -19,6 +18,7 @@ from ingestion.models import (
     Entity,
     Mention,
 )
+from ingestion.models.knowledge import TERMS
 from kb_project.errors import NotFoundError
 from retrieval.models import Answer, Citation, Conversation, Question
 from workspaces import access

@@ -206,6 +206,7 @@ CURATION = [
     op("GET ingestion_api:relationship_list", READ),
     op("POST ingestion_api:relationship_list", CURATE, sends=LINK),
     op("GET ingestion_api:relationship", READ),
+    op("GET ingestion_api:relationship_evidence", READ),
     op("PATCH ingestion_api:relationship", CURATE, sends={"description": "Employs her."}),
     op("DELETE ingestion_api:relationship", CURATE),
     op("GET ingestion_api:decision_list", READ),

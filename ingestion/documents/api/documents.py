@@ -15,8 +15,7 @@ from rest_framework.response import Response
 from ingestion.documents import outcomes, queries, services
 from ingestion.documents.services import Filing
 from ingestion.history.api import tags_of
-from ingestion.knowledge import insights, summaries
-from ingestion.knowledge.serializers import SourceSpanSerializer
+from ingestion.knowledge import insights
 from ingestion.models import Document, DocumentState
 from kb_project.errors import ConflictError, InputError, QuotaError, UploadError
 from kb_project.http.api import PageInput, PageOutput, ProblemSerializer, page_of
@@ -253,59 +252,6 @@ class DocumentTextApi(DocumentAPIView):
         answer = {"document": document.pk, "start": start, "end": end, "text": text}
         answer["version"] = version.number
         return answer | {"total": len(version.text)}
-
-
-class TreeChildSerializer(serializers.Serializer[Any]):
-    """A child of a node. ``probability`` is how likely it is to belong there."""
-
-    id = serializers.UUIDField()
-    kind = serializers.ChoiceField(choices=["node", "passage"])
-    probability = serializers.FloatField()
-    document = serializers.UUIDField(source="document.pk", default=None, allow_null=True)
-    title = serializers.CharField(source="document.title", default=None, allow_null=True)
-
-
-class TreeNodeSerializer(serializers.Serializer[Any]):
-    id = serializers.UUIDField(source="node.pk")
-    layer = serializers.IntegerField(source="node.layer", help_text="1 is just above the leaves.")
-    text = serializers.CharField(source="node.text")
-    tokens = serializers.IntegerField(source="node.tokens")
-    written_by = serializers.CharField(
-        source="node.written_by", help_text="The model's name; 'extractive' for quoted sentences."
-    )
-    sources = SourceSpanSerializer(many=True)
-    children = TreeChildSerializer(many=True)
-
-
-class TreeSerializer(serializers.Serializer[Any]):
-    """A summary tree. Empty if none was built; a document with one passage needs none."""
-
-    root_id = serializers.UUIDField(source="tree.root_id", default=None, allow_null=True)
-    layers = serializers.IntegerField(source="tree.layers", default=0)
-    failed = serializers.IntegerField(
-        source="tree.failed", default=0, help_text="Summaries the model failed to write."
-    )
-    built_at = serializers.DateTimeField(source="tree.built_at", default=None, allow_null=True)
-    nodes = TreeNodeSerializer(many=True, help_text="From the root down, layer by layer.")
-
-
-class DocumentTreeApi(DocumentAPIView):
-    """The summary tree of one document."""
-
-    @reading("document_tree", gives=TreeSerializer)
-    def get(self, document_id: UUID) -> object:
-        """Return a document's summary tree."""
-        document = self.document(document_id)
-        return summaries.tree_view(workspace=self.workspace, document=document)
-
-
-class WorkspaceTreeApi(WorkspaceAPIView):
-    """The summary tree over all documents."""
-
-    @reading("workspace_tree", gives=TreeSerializer)
-    def get(self) -> object:
-        """Return the workspace's summary tree, which summarises the documents' own summaries."""
-        return summaries.tree_view(workspace=self.workspace, document=None)
 
 
 def _form(request: ApiRequest) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ingestion.models import Entity, EntityRuling, Relationship, RelationshipRul
 from ingestion.resolution import decisions, locks
 from ingestion.resolution.keys import Ref, entity_id, key_of_name, link_id
 from ingestion.resolution.overrides import NameResolution
-from ingestion.stages.describe import sql
+from ingestion.stages.describe import edits_sql, sql
 from kb_project.sql import run_sql
 
 STATEMENTS: Final[tuple[LiteralString, ...]] = (
@@ -28,6 +28,7 @@ STATEMENTS: Final[tuple[LiteralString, ...]] = (
     sql.COUNT_RELATIONSHIPS,
     sql.UNCOUNT_ENTITIES,
     sql.UNCOUNT_RELATIONSHIPS,
+    sql.MARK_HEADINGS,
     sql.BURY_CONFLICTS,
 )
 UNIT: Final = "\x1f"
@@ -70,7 +71,7 @@ def _create(
             "names": [one.name or ref[0] for ref, one in zip(refs, edits, strict=True)],
             "types": [one.type or "" for one in edits],
         }
-        run_sql(sql.MAKE_ENTITIES, {**scope, **columns})
+        run_sql(edits_sql.MAKE_ENTITIES, {**scope, **columns})
     made = sorted(link for link, edits in links.items() if edits.is_made)
     link_ids = [link_id(workspace_id, *link) for link in made]
     relationships = Relationship.objects.in_workspace(workspace_id).filter(is_made=True)
@@ -80,7 +81,7 @@ def _create(
             "sources": [entity_id(workspace_id, *source) for source, _ in made],
             "targets": [entity_id(workspace_id, *target) for _, target in made],
         }
-        run_sql(sql.MAKE_RELATIONSHIPS, {**scope, "ids": link_ids, **ends})
+        run_sql(edits_sql.MAKE_RELATIONSHIPS, {**scope, "ids": link_ids, **ends})
 
 
 def made_refs(
@@ -103,7 +104,7 @@ def _edit_entities(workspace_id: uuid.UUID, entities: Mapping[Ref, EntityEdits])
         "protected": [one.is_protected for one in edits],
         "confirmed": [one.is_confirmed for one in edits],
     }
-    run_sql(sql.EDIT_ENTITIES, {"workspace": workspace_id, **columns})
+    run_sql(edits_sql.EDIT_ENTITIES, {"workspace": workspace_id, **columns})
     _update_aliases(workspace_id, dict(zip(ids, edits, strict=True)))
 
 
@@ -116,13 +117,13 @@ def _update_aliases(workspace_id: uuid.UUID, edited: Mapping[uuid.UUID, EntityEd
         "keys": [key_of_name(name) for _, name in given],
         "names": [name for _, name in given],
     }
-    run_sql(sql.PRUNE_ALIASES, values)
+    run_sql(edits_sql.PRUNE_ALIASES, values)
     if given:
-        run_sql(sql.ADD_ALIASES, values)
+        run_sql(edits_sql.ADD_ALIASES, values)
     refused = [(one, key) for one, edits in edited.items() for key in edits.refused]
     if refused:
         columns = {"entities": [one for one, _ in refused], "keys": [key for _, key in refused]}
-        run_sql(sql.REMOVE_ALIASES, {"workspace": workspace_id, **columns})
+        run_sql(edits_sql.REMOVE_ALIASES, {"workspace": workspace_id, **columns})
 
 
 def _edit_relationships(workspace_id: uuid.UUID, links: Mapping[Link, RelationshipEdits]) -> None:
@@ -132,7 +133,7 @@ def _edit_relationships(workspace_id: uuid.UUID, links: Mapping[Link, Relationsh
         "descriptions": [one.description for one in edits],
         "keywords": [None if one.keywords is None else UNIT.join(one.keywords) for one in edits],
     }
-    run_sql(sql.EDIT_RELATIONSHIPS, {"workspace": workspace_id, **columns})
+    run_sql(edits_sql.EDIT_RELATIONSHIPS, {"workspace": workspace_id, **columns})
 
 
 # --- people's edits -------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from uuid import UUID
 from ingestion.documents import queries as document_queries
 from ingestion.documents.reader.blocks import plain
 from ingestion.knowledge import conflicts, topics, watches
-from ingestion.knowledge.queries import MOST_COUNTED
 from ingestion.models import CommunityReport
+from kb_project.http.paging import MOST_COUNTED
 from retrieval.answering import suggestions
 from retrieval.answering.options import LABELS, ResponseType
 from retrieval.conversations import queries as questions

@@ -153,6 +153,8 @@ def test_a_link_shows_the_sentences_it_rests_on(desk: Desk):
 
     assert seen["source"]["name"] == "Acme Ltd"
     assert len(seen["sources"]) == 1
+    listed = look(desk, f"relationships/{link.pk}/evidence/").json()
+    assert (listed["total"], listed["results"]) == (1, seen["sources"])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from ingestion.knowledge.queries import EntityView
 from ingestion.knowledge.topics import TopicView
 from ingestion.models import Chunk, Community, CommunityReport, Document, Entity, Evidence
 from ingestion.models.communities import other_topics_id
+from ingestion.stages.describe.recompute import recompute_rows
 from kb_project.errors import NotFoundError
 from tests import rows
 from workspaces import access
@@ -46,7 +47,7 @@ def view(workspace: Workspace, name: str, **options: Any) -> EntityView:
 # --- lists ----------------------------------------------------------------------------------------
 @pytest.fixture
 def terms(workspace: Workspace) -> None:
-    """Terms as the describe stage leaves them: one that recurs, one that does not, a heading's."""
+    """Terms that the describe stage counted: one that recurs, one that does not, a heading's."""
     rows.make_document(
         workspace,
         "Oil",
@@ -54,12 +55,12 @@ def terms(workspace: Workspace) -> None:
         names={"lamp oil": "concept", "broken voice": "concept", "wick trimming": "concept"},
     )
     with access.in_workspace(workspace.pk):
-        entities = Entity.objects.in_workspace(workspace)
-        entities.filter(key="lamp oil").update(chunk_count=2)
-        entities.exclude(key="lamp oil").update(chunk_count=1)
         Chunk.objects.in_workspace(workspace).filter(document__title="Oil", ordinal=1).update(
             heading_path=["Oil", "Wick Trimming"]
         )
+        others = Entity.objects.in_workspace(workspace).exclude(type="concept")
+        others.update(is_changed=False)
+        recompute_rows(workspace.pk)
 
 
 def test_terms_are_listed_only_when_asked_for(

@@ -64,13 +64,15 @@ def document(workspace: Workspace, name: str) -> Document:
 
 
 def assert_projected(workspace: Workspace) -> None:
+    """What the refresh projects is all that it lacks, and the refresh projects it."""
+    assert not projection.compare(workspace.pk, graph_store()).lasting
+    refresh(workspace)
     assert projection.compare(workspace.pk, graph_store()).is_empty
 
 
 def assert_taken_back(workspace: Workspace, before: dict[str, object]) -> None:
-    refresh(workspace)
-    assert graph_of(workspace) == before
     assert_projected(workspace)
+    assert graph_of(workspace) == before
 
 
 # --- merges ---------------------------------------------------------------------------------------

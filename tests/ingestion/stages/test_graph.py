@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 from math import log
-from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
-from hypothesis import given, strategies as st
 
 from ingestion.knowledge.projection import compare
 from ingestion.models import (
@@ -24,7 +22,7 @@ from ingestion.models import (
 from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import graph
 from kb_project.graph.age_store import AgeGraphStore
-from kb_project.graph.ports import GraphCounts, GraphEdge, GraphNode, GraphStore
+from kb_project.graph.ports import GraphCounts, GraphNode, GraphStore
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
 from tests.memory_graph import MemoryGraphStore
@@ -229,20 +227,6 @@ def test_marks_stay_while_documents_are_resolved(
 
     assert reread(a).is_changed is kept
     assert store.counts(workspace.pk).nodes == 1
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5))), st.lists(st.integers(0, 9)))
-def test_touched_entities_are_the_changed_ones_and_the_ends_of_changed_relationships(
-    pairs: list[tuple[int, int]], alone: list[int]
-):
-    edges = [GraphEdge(uuid4(), UUID(int=a), UUID(int=b)) for a, b in pairs]
-    nodes = [GraphNode(UUID(int=number), "x") for number in alone]
-
-    found = graph.touched(nodes, edges)
-
-    assert found == sorted(
-        {UUID(int=one) for pair in pairs for one in pair} | {n.id for n in nodes}
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,56 +7,7 @@ import yaml
 from django.core.management import call_command
 from django.test import Client
 
-from kb_project.http.api import LARGEST_PAGE, PAGE_SIZE, PageInput, page_of
-from tests import rows
-from workspaces.models import Workspace
-
 DOCS = "/api/v1/docs/"
-
-
-# --- pages of lists -------------------------------------------------------------------------------
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("page", "size", "names"),
-    [(1, 2, ["A", "B"]), (2, 2, ["C"]), (3, 2, []), (1, 100, ["A", "B", "C"])],
-)
-def test_a_page_is_cut_out_of_a_list(page: int, size: int, names: list[str]):
-    for name in "ABC":
-        rows.make_workspace(name)
-
-    found = page_of(Workspace.objects.order_by("name"), page=page, page_size=size)
-
-    assert [workspace.name for workspace in found.results] == names
-    assert (found.total, found.pages) == (3, -(-3 // size))
-
-
-@pytest.mark.django_db
-def test_an_empty_list_has_no_pages():
-    found = page_of(Workspace.objects.all(), page=1, page_size=10)
-
-    assert found.of([]) == {"total": 0, "page": 1, "page_size": 10, "pages": 0, "results": []}
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ({}, {"page": 1, "page_size": PAGE_SIZE}),
-        ({"page": "3", "page_size": "7"}, {"page": 3, "page_size": 7}),
-        ({"page_size": str(LARGEST_PAGE)}, {"page": 1, "page_size": LARGEST_PAGE}),
-    ],
-)
-def test_a_page_is_asked_for_by_number(query: dict[str, str], expected: dict[str, int]):
-    given = PageInput(data=query)
-
-    assert given.is_valid()
-    assert given.validated_data == expected
-
-
-@pytest.mark.parametrize(
-    "query", [{"page": "0"}, {"page": "x"}, {"page_size": str(LARGEST_PAGE + 1)}, {"page": "-1"}]
-)
-def test_a_page_that_cannot_be_is_refused(query: dict[str, str]):
-    assert not PageInput(data=query).is_valid()
 
 
 # --- the schema -----------------------------------------------------------------------------------
@@ -90,6 +41,7 @@ def test_every_operation_is_described(schema: dict[str, Any]):
         "graph_subgraph",
         "graph_view",
         "topic_bridges",
+        "relationship_evidence",
         "relationship_list",
         "workspace_list",
         "workspace_create",

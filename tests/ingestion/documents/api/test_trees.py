@@ -34,7 +34,7 @@ def ask(cast: rows.Cast, user: Any, path: str) -> Any:
 def test_members_see_what_a_document_s_summary_stands_on(cast: rows.Cast, log: Document, who: str):
     body = ask(cast, getattr(cast, who), f"documents/{log.pk}/tree/").json()
 
-    [root] = body["nodes"]
+    [root] = body["results"]
     assert (body["root_id"], body["layers"], body["failed"]) == (root["id"], 1, 0)
     assert [child["kind"] for child in root["children"]] == ["passage"] * 5
     assert {child["document"] for child in root["children"]} == {str(log.pk)}
@@ -45,7 +45,7 @@ def test_members_see_what_a_document_s_summary_stands_on(cast: rows.Cast, log: D
 def test_the_tree_of_the_workspace_stands_on_documents(cast: rows.Cast, log: Document):
     body = ask(cast, cast.bob, "tree/").json()
 
-    [root] = body["nodes"]
+    [root] = body["results"]
     assert sorted((child["kind"], child["title"]) for child in root["children"]) == [
         ("node", "Log"),
         ("passage", "Note"),
@@ -58,8 +58,24 @@ def test_a_document_of_one_passage_has_no_tree(cast: rows.Cast):
 
     body = ask(cast, cast.bob, f"documents/{note.pk}/tree/").json()
 
-    assert body == {"root_id": None, "layers": 0, "failed": 0, "built_at": None, "nodes": []}
+    paging = {"total": 0, "page": 1, "page_size": 25, "pages": 0, "results": []}
+    assert body == {"root_id": None, "layers": 0, "failed": 0, "built_at": None} | paging
     assert ask(cast, cast.bob, "tree/").json() == body
+
+
+def test_a_tree_comes_in_pages_from_the_root_down(cast: rows.Cast):
+    log = make_document(cast.workspace, "Log", 40)
+    run(cast.workspace)
+
+    pages = [
+        ask(cast, cast.bob, f"documents/{log.pk}/tree/?page_size=2&page={number}").json()
+        for number in (1, 2)
+    ]
+
+    whole = ask(cast, cast.bob, f"documents/{log.pk}/tree/").json()
+    assert len(whole["results"]) == whole["total"] > 3
+    assert [one["results"] for one in pages] == [whole["results"][:2], whole["results"][2:4]]
+    assert pages[1]["root_id"] == whole["results"][0]["id"]
 
 
 def test_a_document_that_is_not_there_is_not_found(cast: rows.Cast):
