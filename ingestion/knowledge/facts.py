@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from django.db.models import (
@@ -96,22 +98,44 @@ KINDS: Final = {
 }
 
 
+class EntityLinks:
+    """The relationships of an entity, strongest first: a sequence to count and to cut slices from.
+
+    An entity may have tens of thousands. Those that it is the source of and those that it is the
+    target of are read from an index each, no further than the slice.
+    """
+
+    def __init__(self, sides: Mapping[str, QuerySet[Relationship]]) -> None:
+        self.sides = sides
+        """By the name of the other end."""
+
+    def count(self) -> int:
+        return sum(rows.order_by().count() for rows in self.sides.values())
+
+    def __getitem__(self, index: slice) -> list[Relationship]:
+        found = [rows[: index.stop] for rows in self.sides.values()]
+        merged = heapq.merge(*found, key=lambda row: (-row.weight, row.pk))
+        return list(islice(merged, index.start, index.stop))
+
+    def filter(self, condition: Q) -> EntityLinks:
+        return EntityLinks({end: rows.filter(condition) for end, rows in self.sides.items()})
+
+
 def fact_rows(
     workspace: Workspace, entity: Entity, wanted: FactFilter = FactFilter()
-) -> QuerySet[Relationship]:
-    """The relationships of an entity, strongest first.
-
-    An entity may have tens of thousands: ``facts_of`` reads the ends of those that are shown.
-    """
-    rows = Relationship.objects.in_workspace(workspace)
-    rows = rows.filter(Q(source=entity) | Q(target=entity)).order_by(*_STRONGEST)
-    if wanted.type:
-        rows = rows.filter(
-            Q(source=entity, target__type=wanted.type) | Q(target=entity, source__type=wanted.type)
-        )
-    if wanted.text:
-        rows = rows.filter(_saying(workspace, entity, wanted.text))
-    return _of_kind(workspace, rows.filter(holds_at(workspace, wanted.as_of)), wanted.kind)
+) -> EntityLinks:
+    """The relationships of an entity. ``facts_of`` reads the ends of those that are shown."""
+    rows = Relationship.objects.in_workspace(workspace).order_by(*_STRONGEST)
+    sides = {}
+    for own, other in (("source", "target"), ("target", "source")):
+        side = rows.filter(**{own: entity})
+        if wanted.type:
+            side = side.filter(**{f"{other}__type": wanted.type})
+        if wanted.text:
+            side = side.filter(_saying(workspace, other, wanted.text))
+        side = side.filter(holds_at(workspace, wanted.as_of))
+        sides[other] = _of_kind(workspace, side, wanted.kind)
+    return EntityLinks(sides)
 
 
 def holds_at(workspace: Workspace, as_of: str) -> Q:
@@ -123,16 +147,12 @@ def holds_at(workspace: Workspace, as_of: str) -> Q:
     return Q(~Exists(dated)) | Q(Exists(periods.holding(dated, as_of)))
 
 
-def _saying(workspace: Workspace, entity: Entity, text: str) -> Q:
+def _saying(workspace: Workspace, other: str, text: str) -> Q:
     said = Evidence.objects.in_workspace(workspace).filter(
         Q(predicate__icontains=text) | Q(description__icontains=text), relationship=OuterRef("pk")
     )
-    return (
-        Q(source=entity, target__name__icontains=text)
-        | Q(target=entity, source__name__icontains=text)
-        | Q(description__icontains=text)
-        | Q(Exists(said))
-    )
+    named = Q(**{f"{other}__name__icontains": text})
+    return named | Q(description__icontains=text) | Q(Exists(said))
 
 
 def _of_kind(
@@ -252,11 +272,10 @@ def fact_types(
     workspace: Workspace, entity: Entity, wanted: FactFilter = FactFilter()
 ) -> list[tuple[str, int]]:
     """Types at the other end with their number of facts, most first."""
-    rows = fact_rows(workspace, entity, wanted).order_by()
     counts: Counter[str] = Counter()
-    for own, other in (("source", "target__type"), ("target", "source__type")):
-        halves = rows.filter(**{own: entity}).values_list(other).annotate(number=Count("id"))
-        counts.update(dict(halves))
+    for other, rows in fact_rows(workspace, entity, wanted).sides.items():
+        types = rows.order_by().values_list(f"{other}__type").annotate(number=Count("id"))
+        counts.update(dict(types))
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 

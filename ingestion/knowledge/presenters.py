@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.http import QueryDict
 
 from ingestion.knowledge.facts import (
@@ -37,6 +37,7 @@ from ingestion.knowledge.queries import (
 )
 from ingestion.knowledge.spans import SourceSpan
 from ingestion.models import Claim, CommunityReport, Entity
+from kb_project.http.paging import Rows
 from workspaces.models import Workspace
 
 FIRST: Final = 12
@@ -111,8 +112,9 @@ def fact_filter_of(given: QueryDict) -> FactFilter:
     )
 
 
-def _page(rows: QuerySet[RowT], given: QueryDict) -> Page[RowT]:
-    return Paginator(rows, PER_PAGE).get_page(given.get("page", ""))
+def _page(rows: Rows[RowT], given: QueryDict) -> Page[RowT]:
+    pages: Paginator[RowT] = Paginator(rows, PER_PAGE)  # type: ignore[arg-type]  # Rows will do
+    return pages.get_page(given.get("page", ""))
 
 
 def _words(given: QueryDict, name: str) -> str:

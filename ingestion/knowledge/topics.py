@@ -7,11 +7,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.db.models import BooleanField, Count, ExpressionWrapper, F, Q, QuerySet, Window
+from django.db.models import (
+    BooleanField,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Window,
+)
 from django.db.models.functions import RowNumber
 
 from ingestion.knowledge.spans import SourceSpan, span_of
-from ingestion.models import Claim, Community, CommunityReport, Entity, Finding, Relationship
+from ingestion.models import (
+    Claim,
+    Community,
+    CommunityMember,
+    CommunityReport,
+    Entity,
+    Finding,
+    Relationship,
+)
 from ingestion.models.communities import SMALLEST_WRITTEN, other_topics_id
 from kb_project.errors import found
 from workspaces.models import Workspace
@@ -197,7 +215,10 @@ def topic_view(*, workspace: Workspace, community_id: uuid.UUID) -> TopicView:
     community = community_get(workspace=workspace, community_id=community_id)
     reports = CommunityReport.objects.in_workspace(workspace).select_related("community")
     report = reports.filter(community=community).first()
-    below = reports.filter(community__parent=community)
+    below = topics_below(workspace=workspace, parent=community.pk)
+    largest = [one.pk for one in below[:MOST_PARTS]]
+    children = {one.community_id: one for one in reports.filter(community__in=largest)}
+    members = CommunityMember.objects.in_workspace(workspace).filter(community=community)
     views = _findings(workspace, report) if report else []
     return TopicView(
         community=community,
@@ -206,11 +227,11 @@ def topic_view(*, workspace: Workspace, community_id: uuid.UUID) -> TopicView:
         findings=tuple(view for view in views if view.finding.part == Finding.Part.FINDING),
         entities=tuple(
             Entity.objects.in_workspace(workspace)
-            .filter(communities__community=community, communities__workspace=workspace)
+            .filter(Exists(members.filter(entity=OuterRef("pk"))))
             .order_by("-rank", "-mention_count")[:MOST_MEMBERS]
         ),
         parent=reports.filter(community__children=community).first(),
-        children=tuple(below.order_by("-community__size", "id")[:MOST_PARTS]),
+        children=tuple(children[one] for one in largest if one in children),
         parts=below.count(),
     )
 

@@ -43,7 +43,7 @@ class Community(TenantModel):
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "level", "-size"], name="community_by_level"),
-            models.Index(fields=["workspace", "parent"], name="community_children"),
+            models.Index(fields=["workspace", "parent", "-size", "id"], name="community_children"),
         ]
 
     def __str__(self) -> str:

@@ -74,6 +74,9 @@ class Entity(TenantModel):
                 name="entity_listed",
             ),
             models.Index("workspace", Lower("name"), condition=~TERMS, name="entity_by_name"),
+            # Texts within names are sought in the index alone; the most telling of a topic.
+            models.Index(fields=["workspace", "name", "id"], name="entity_names"),
+            models.Index(fields=["workspace", "-rank", "-mention_count"], name="entity_by_rank"),
             models.Index(
                 fields=["workspace", "-degree"], condition=~TERMS, name="entity_most_linked"
             ),
@@ -149,7 +152,7 @@ class Mention(TenantModel):
             ),
         ]
         indexes = [
-            models.Index(fields=["workspace", "entity"], name="mention_of_entity"),
+            models.Index(fields=["workspace", "entity", "document"], name="mention_of_entity"),
             models.Index(fields=["workspace", "document"], name="mention_in_document"),
         ]
 
@@ -185,7 +188,22 @@ class Relationship(TenantModel):
             ),
         ]
         indexes = [
-            models.Index(fields=["workspace", "target"], name="relationship_incoming"),
+            # The facts of an entity, the strongest first, from either side.
+            models.Index(
+                fields=["workspace", "source", "-weight", "id"],
+                include=["target"],
+                name="relationship_strongest",
+            ),
+            models.Index(
+                fields=["workspace", "target", "-weight", "id"],
+                include=["source"],
+                name="relationship_incoming",
+            ),
+            models.Index(
+                fields=["workspace"],
+                condition=~models.Q(conflicts=[]),
+                name="relationship_disputed",
+            ),
             models.Index(
                 fields=["workspace"],
                 condition=models.Q(is_changed=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from drf_spectacular.authentication import BasicScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from kb_project.errors import NotFoundError
+from kb_project.http.paging import Rows
 
 PAGE_SIZE: Final = 25
 LARGEST_PAGE: Final = 100
@@ -66,7 +67,7 @@ class Page(Generic[RowT]):
         }
 
 
-def page_of(rows: QuerySet[RowT], *, page: int, page_size: int) -> Page[RowT]:
+def page_of(rows: Rows[RowT], *, page: int, page_size: int) -> Page[RowT]:
     first = (page - 1) * page_size
     return Page(list(rows[first : first + page_size]), rows.count(), page, page_size)
 

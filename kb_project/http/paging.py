@@ -7,7 +7,8 @@ follows is always known.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Iterable
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Model, QuerySet
@@ -16,6 +17,15 @@ from django.utils.functional import cached_property
 MOST_COUNTED: Final = 10_000
 """Rows counted for a page; where there are more, it says so."""
 RowT = TypeVar("RowT", bound=Model)
+AnyT_co = TypeVar("AnyT_co", covariant=True)
+
+
+class Rows(Protocol[AnyT_co]):
+    """A list to count and to cut pages from."""
+
+    def count(self) -> int: ...
+
+    def __getitem__(self, index: slice, /) -> Iterable[AnyT_co]: ...
 
 
 def counted_up_to(rows: QuerySet[Any], most: int = MOST_COUNTED) -> int:

@@ -13,7 +13,7 @@ from ingestion.knowledge import spans
 from ingestion.models import (
     Chunk,
     Collection,
-    CommunityReport,
+    Community,
     DocumentVersion,
     Entity,
     Mention,
@@ -87,9 +87,9 @@ def newest_options(*, question: Question) -> dict[str, Any]:
 
 
 def topic_levels(*, workspace: Workspace) -> list[tuple[int, int]]:
-    """Return the levels of topics, 0 first, with the number of reports of each."""
-    reports = CommunityReport.objects.in_workspace(workspace).order_by("community__level")
-    return list(reports.values_list("community__level").annotate(number=Count("pk")))
+    """Return the levels of topics, 0 first, with the number of topics of each."""
+    topics = Community.objects.in_workspace(workspace).order_by("level")
+    return list(topics.values_list("level").annotate(number=Count("*")))
 
 
 def collections_of(*, workspace: Workspace) -> list[Collection]:

@@ -58,7 +58,7 @@ def make_hub(cast: rows.Cast, number: int) -> Entity:
 def names(cast: rows.Cast, entity: Entity, **wanted: str) -> set[str]:
     with access.in_workspace(cast.workspace.pk):
         found = facts.fact_rows(cast.workspace, entity, FactFilter(**wanted))
-        return {one.other.name for one in facts.facts_of(cast.workspace, entity, found)}
+        return {one.other.name for one in facts.facts_of(cast.workspace, entity, found[:])}
 
 
 @pytest.mark.parametrize(
