@@ -43,6 +43,8 @@ _DEEPEST_INDENT: Final = 8
 # Share of a line's letters: an arrow or a number may precede the link.
 _LINK_SHARE: Final = 0.8
 _LONGEST_LINK: Final = 120
+_LONGEST_TERM: Final = 80
+"""Characters of a ``dt`` up to which it names what its ``dd`` says."""
 
 Skip = Callable[[LexborNode], bool]
 
@@ -103,6 +105,7 @@ class _BlockWriter:
         self._lists: list[int | None] = []
         self._mark = ""
         self._is_row = False
+        self._is_term = False
         self._preformatted = 0
         self._heading = ""
         self._in_link = 0
@@ -147,6 +150,9 @@ class _BlockWriter:
         text = _AROUND_BREAK.sub("\n", _SPACES.sub(" ", text)).strip()
         if not text:
             return
+        if self._is_term and len(text) <= _LONGEST_TERM and "\n" not in text:
+            self._builder.label(text)
+            return
         if self._mark or self._is_row:
             self._builder.line(self._indent() + self._mark + text)
             self._mark = ""
@@ -183,6 +189,7 @@ class _BlockWriter:
             self._mark = self._next_mark() if entering else ""
         elif tag in ("dt", "dd"):
             self._is_row = entering
+            self._is_term = entering and tag == "dt"
 
     def _visit_list(self, node: LexborNode, tag: str, *, entering: bool) -> None:
         if not entering:

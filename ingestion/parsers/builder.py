@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from ingestion.parsers import furniture, refusals
 from ingestion.parsers.document import Heading, PageSpan, ParsedDocument, Source, clean, one_line
 from ingestion.parsers.formats import BY_ENDING
-from kb_project.text.regions import Region, RegionKind
+from kb_project.text.regions import LABEL, Region, RegionKind
 
 _LONGEST_HEADING = 300
 # Programs put these in the title field of untitled documents.
@@ -69,6 +69,15 @@ class TextBuilder:
         """Note a heading whose line is already in the text."""
         title = title if len(title) <= _LONGEST_HEADING else title[:_LONGEST_HEADING].rstrip()
         self._headings.append(Heading(level, title, start))
+
+    def label(self, text: str) -> None:
+        """Append the term that the next lines explain: a heading of theirs, but in no outline."""
+        before = self.length
+        self._put(text, gap=2)
+        if before < self.length:
+            start = self.length - len(self._parts[-1])
+            self._regions.append(Region(RegionKind.HEADING, start, self.length, LABEL))
+            self._gap_after = 1
 
     def note(self, kind: RegionKind, start: int, end: int | None = None) -> None:
         """Mark ``start`` to ``end`` (by default here) as a region of this kind, not prose."""

@@ -32,6 +32,8 @@ class RegionKind(StrEnum):
     """Licences and notices that come with a document and are not its subject."""
 
 
+LABEL: Final = 7
+"""The level of a term whose definition follows: a heading until the next blank line."""
 FURNITURE: Final = frozenset(
     {RegionKind.NAVIGATION, RegionKind.CONTENTS, RegionKind.RUNNING, RegionKind.LEGAL}
 )
@@ -129,9 +131,14 @@ def from_json(rows: Sequence[Sequence[Any]]) -> list[Region]:
 
 _CODE_LINE: Final = regex.compile(
     # The lines of a list may end with semicolons, too.
-    r"[{}]\s*$|[(){}=\[\]<>\"'].*;\s*$|^\s*\S+(?:\s\S+){0,2};\s*$|^\s*(?:\#include|import\s|from\s\S+\simport|use\s|def\s|class\s|fn\s|return\b|"
-    r"@\w|//|/?\*|\}|\)|if\s*\(|for\s*\(|let\s|const\s|var\s|pub\s|public\s|private\s|[\w.]+\(.*\)$)"
+    r"[{}]\s*$|[(){}=\[\]<>\"'].*;\s*$|^\s*\S+(?:\s\S+){0,2};\s*$"
+    r"|^\s*(?:\#include|from\s\S+\simport|@\w|//|/\*|\*/|\}|\)|if\s*\(|for\s*\(|[\w.]+\(.*\)$)"
 )
+# Words that also begin a line of wrapped prose.
+_CODE_WORD: Final = regex.compile(
+    r"^\s*(?:import|use|def|class|fn|return|let|const|var|pub|public|private)\b"
+)
+_PROSE_LINE: Final = regex.compile(r"(?:\b\p{Ll}+ ){3}\p{Ll}+\b|\p{L}[.,!?:]\s*$")
 _SHELL_LINE: Final = regex.compile(
     r"^\s*(?:\$|%|[\w.-]+@[\w.-]+[:~\w/ -]*[#$])\s+\S"  # a prompt
     r"|^\s*\#\s+(?:[\w./-]+/)?[a-z][\w.-]*\s+[-/<]"  # root's prompt
@@ -150,10 +157,20 @@ def is_code(text: str) -> bool:
 
     >>> is_code("int main() {\\n  return 0;\\n}"), is_code("It was; he said.\\nThen it ended.")
     (True, False)
+    >>> is_code("* A lens\\n* A lamp"), is_code("The keeper may\\nreturn at dawn.")
+    (False, False)
     """
     lines = [line[:300] for line in text.split("\n", _LINES)[:_LINES] if line.strip()]
-    hits = sum(1 for line in lines if _CODE_LINE.search(line))
-    return len(lines) > 1 and hits > _CODE_SHARE * len(lines)
+    if len(lines) < 2:
+        return False
+    if lines[0].lstrip().startswith("/*"):
+        return True
+    return sum(map(_is_code_line, lines)) > _CODE_SHARE * len(lines)
+
+
+def _is_code_line(line: str) -> bool:
+    is_word = _CODE_WORD.search(line) is not None and _PROSE_LINE.search(line) is None
+    return is_word or _CODE_LINE.search(line) is not None
 
 
 def is_shell(line: str) -> bool:

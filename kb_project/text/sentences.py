@@ -63,6 +63,10 @@ _STARTERS: Final = _listed(
 )
 _LAST_WORD: Final = regex.compile(r"[\p{L}\p{M}.]{1,12}$")
 _NEXT_WORD: Final = regex.compile(r"\s*[\"'“‘«(\[]*([\p{L}\p{N}]+)?")
+# A name that is never capitalised begins a sentence all the same: "crates.io has a limit."
+_SMALL_NAME: Final = regex.compile(r"\s+\p{Ll}[\p{L}\p{N}-]*[._/][\p{L}\p{N}]")
+# "p.m", "U.S", "Ph.D": abbreviations; "Node.js" and "Cargo.toml" are names.
+_DOTTED: Final = regex.compile(r"(?:\p{L}{1,3}\.)+\p{L}{1,3}\.?")
 
 
 def sentence_spans(text: str) -> list[Span]:
@@ -91,7 +95,7 @@ def _really_ends(text: str, match: regex.Match[str]) -> bool:
     """Whether this ``.``, ``!`` or ``?`` ends a sentence, not an abbreviation."""
     following = _NEXT_WORD.match(text, match.end(), match.end() + 40)
     word = (following.group(1) or "") if following else ""
-    if word[:1].islower():
+    if word[:1].islower() and not _SMALL_NAME.match(text, match.end()):
         return False
     if match.group("mark") != ".":
         return True
@@ -107,7 +111,7 @@ def _may_end(before: str, word: str) -> bool:
     if lowered in _BEFORE_NUMBER and word[:1].isdigit():
         return False
     is_initial = len(before) == 1 and before.isupper()
-    if lowered in _SHORTENED or is_initial or "." in before.rstrip("."):
+    if lowered in _SHORTENED or is_initial or _DOTTED.fullmatch(before):
         return not word or word in _STARTERS
     return True
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import regex
 
-from kb_project.text.regions import Region, RegionKind, prose
+from kb_project.text.regions import LABEL, Region, RegionKind, prose
 from kb_project.text.sentences import Span, sentence_spans
 from kb_project.text.terms import terms
 
@@ -38,6 +38,7 @@ _CAPTION: Final = regex.compile(
     r"(?:figure|fig|table|listing|example|exhibit|图|表)\.?\s*[\dA-Z]+(?:[.\-–]\d+)*[.:]?",
     regex.IGNORECASE,
 )
+_BLANK_LINE: Final = regex.compile(r"\n[^\S\n]*\n")
 _LINE: Final = regex.compile(r"[^\n]*\S[^\n]*")
 _MARKS: Final = regex.compile(r"^[#\s]+|[#:：\s]+$")
 _CELL: Final = regex.compile(r"(?<=\|)(?:\\.|[^|\\])*(?=\|)|(?<=\|)[^|]*[^|\s][^|]*$")
@@ -108,6 +109,7 @@ class _Reader:
         self._headings = [one for one in regions if one.kind == RegionKind.HEADING]
         self._tables = [one for one in regions if one.kind == RegionKind.TABLE]
         self._path: tuple[tuple[int, str], ...] = ()
+        self._opened = 0
         self._lead = ""
         self._group = -1
         self._groups = 0
@@ -175,7 +177,7 @@ class _Reader:
     def _open(self, heading: Region) -> Statement:
         title = _MARKS.sub("", _on_one_line(self._text[heading.start : heading.end]))
         above = tuple(one for one in self._path if one[0] < heading.level)
-        self._path = (*above, (heading.level, title))
+        self._path, self._opened = (*above, (heading.level, title)), heading.end
         self._lead, self._group, self._table, self._left = "", -1, None, None
         return Statement(heading.start, heading.end, StatementKind.HEADING, title, self._path)
 
@@ -200,6 +202,7 @@ class _Reader:
 
     def _sentence(self, start: int, end: int) -> Statement | None:
         self._table = None
+        self._end_label(start)
         mark = _MARK.match(self._prose, start, end)
         begins_line = not self._prose[self._prose.rfind("\n", 0, start) + 1 : start].strip()
         is_entry = mark is not None and begins_line
@@ -213,7 +216,9 @@ class _Reader:
         if said.endswith(_LEADS) and not is_entry:
             self._lead, self._group, self._left = said[-LONGEST_LEAD:], -1, None
             return Statement(start, end, StatementKind.LEAD, self._lead, self._path)
-        if not says_something(said) or (not is_entry and _is_too_short(said)):
+        is_said = says_something(said) and (is_entry or not _is_too_short(said))
+        # An entry of one word says something below the line that introduces its list.
+        if not is_said and not (is_entry and self._lead and _WORD.search(said)):
             return None
         kind = StatementKind.ENTRY if is_entry else StatementKind.SENTENCE
         lead = self._lead if self._group >= 0 else ""
@@ -221,6 +226,12 @@ class _Reader:
         if self._group < 0:
             self._lead, self._since = "", self._since + 1
         return found
+
+    def _end_label(self, start: int) -> None:
+        """Leave the definition of a term at the first blank line."""
+        is_labelled = bool(self._path) and self._path[-1][0] == LABEL
+        if is_labelled and _BLANK_LINE.search(self._text, self._opened, start):
+            self._path = self._path[:-1]
 
     def _enter(self, mark: str) -> None:
         """Begin an entry: of the current list, of the one just left, or of a new one."""

@@ -21,6 +21,7 @@ from retrieval.answering import (
     conflicts,
     connections,
     explain,
+    lists,
     overview,
     ranking,
     scheduler,
@@ -28,7 +29,7 @@ from retrieval.answering import (
 from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Check, Draft, SpanOf, WrittenSentence
-from retrieval.answering.features import Candidate, groups_of
+from retrieval.answering.features import Candidate
 from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.models import Outcome
@@ -54,20 +55,8 @@ WORTH: Final = 0.035
 words; a third and a fourth statement were right for 2 % of the questions, and too much for 10 %."""
 LIKE: Final = 0.7
 """Share of the shorter statement's terms; two statements that share more say the same."""
-MOST_ENTRIES: Final = 20
 MOST_NEAREST: Final = 3
-FITS: Final = 0.4
-"""Minimum fit of a list: the share of the question's terms, by rarity, in its lead-in and heading,
-plus its entries' share of the probability."""
 
-_ASKS_FOR_LIST: Final = regex.compile(
-    r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
-    r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
-    r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had"
-    r"|can|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"
-    r"|哪些|哪几|列出|列举",
-    regex.IGNORECASE,
-)
 _NEXT_PART: Final = regex.compile(
     r",? (?:and|but) (?=(?:who|what|when|where|which|whose|why|how)\b)|[，,；;](?=.{0,8}"
     r"(?:谁|什么|哪|多少|几|怎|何))",
@@ -122,24 +111,20 @@ def parts_of(question: str) -> tuple[str, ...]:
     return first, second
 
 
-def asks_for_list(question: str) -> bool:
-    """
-    >>> asks_for_list("Which keepers were there?"), asks_for_list("Which keeper was first?")
-    (True, False)
-    """
-    return _ASKS_FOR_LIST.search(question) is not None
-
-
 def choose(gathered: Gathered, ranking: Ranking) -> Choice:
     ranked = ranking.ranked
     outcome = outcome_of(ranking.probability) if ranked else Outcome.NOTHING
     if outcome is Outcome.NOTHING:
         return Choice(outcome, (), (), ranking.probability)
     # A fitting list answers better than the probability of its best entry suggests.
-    if entries := _entries(gathered, ranked):
+    entries = lists.fitting(gathered, ranked)
+    if not entries and outcome is Outcome.ANSWERED:
+        entries = lists.introduced(gathered, ranked)
+    if entries:
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
-    if outcome is Outcome.UNSURE:
+    ranked = [one for one in ranked if one.candidate.introduces is None]
+    if outcome is Outcome.UNSURE or not ranked:
         best: dict[UUID, Ranked] = {}
         for one in ranked:
             best.setdefault(one.candidate.hit.chunk_id, one)
@@ -166,22 +151,6 @@ def outcome_of(probability: float) -> Outcome:
     if probability >= ANSWERED:
         return Outcome.ANSWERED
     return Outcome.UNSURE if probability >= UNSURE else Outcome.NOTHING
-
-
-def _entries(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Return the entries of the list or table that fits a question for a list, if one does."""
-    if not asks_for_list(gathered.sought.text):
-        return []
-    wanted = gathered.rarity.weighed(gathered.sought.terms)
-    shares = {one.candidate.key: one.share for one in ranked}
-
-    def fit(entries: Sequence[Candidate]) -> float:
-        lead = terms(" ".join((entries[0].before, *entries[0].path[-1:])))
-        return wanted.share(lead) + sum(shares.get(one.key, 0.0) for one in entries)
-
-    lists = [one for one in groups_of(gathered.candidates).values() if len(one) > 1]
-    best = max(lists, key=fit, default=[])
-    return best[:MOST_ENTRIES] if best and fit(best) >= FITS else []
 
 
 def _best(ranked: Sequence[Ranked]) -> list[Candidate]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 from uuid import UUID
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kb_project.text.languages import HAN
 from kb_project.text.regions import Region
-from kb_project.text.statements import Statement, StatementKind, statements
+from kb_project.text.statements import Statement, StatementKind, says_something, statements
 from kb_project.text.terms import terms
 from retrieval.search.answer_kinds import Kind, counts, named_kinds
 from retrieval.search.query_features import QuestionFeatures
@@ -68,6 +68,20 @@ class Candidate:
 
     @property
     def group(self) -> tuple[UUID, int] | None:
+        return None if self.kind is StatementKind.LEAD else self._list
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it says something without its list's other entries."""
+        return self.kind is not StatementKind.ENTRY or says_something(self.said)
+
+    @property
+    def introduces(self) -> tuple[UUID, int] | None:
+        """The list or table that the statement introduces: *The keepers were:*"""
+        return self._list if self.kind is StatementKind.LEAD else None
+
+    @property
+    def _list(self) -> tuple[UUID, int] | None:
         number = self.statement.group
         return None if number < 0 else (self.hit.chunk_id, number)
 
@@ -107,13 +121,13 @@ def _statements(text: str, regions: tuple[Region, ...]) -> tuple[Statement, ...]
 
 def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
     place, before = 0, ""
-    for one in _statements(hit.text, hit.regions):
+    for one in _with_their_lists(_statements(hit.text, hit.regions)):
         if one.kind is StatementKind.HEADING:
             place, before = 0, one.said
             continue
         inner = tuple(title for _, title in one.path)
         outer = tuple(title for title in hit.heading_path if title not in inner)
-        if one.states:
+        if one.states or one.group >= 0:
             yield Candidate(
                 hit=hit,
                 rank=rank,
@@ -124,6 +138,14 @@ def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
             )
             place += 1
         before = one.said
+
+
+def _with_their_lists(found: Sequence[Statement]) -> Iterator[Statement]:
+    """Give each line that introduces a list the list's number."""
+    for place, one in enumerate(found):
+        following = found[place + 1] if place + 1 < len(found) else one
+        is_lead = one.kind is StatementKind.LEAD and following.lead == one.said
+        yield replace(one, group=following.group) if is_lead else one
 
 
 NAMES: Final = (

@@ -112,7 +112,7 @@ def of_candidates(
     kept = {index for index, one in enumerate(found) if one.vector_key in nearest}
     by_words = sorted(range(len(found)), key=lambda index: -scores[index])[:BY_WORDS]
     kept |= {index for index in by_words if scores[index] > 0}
-    rows = sorted(kept)
+    rows = sorted(index for index in kept if found[index].stands_alone)
     return Gathered(
         sought=sought,
         hits=hits,

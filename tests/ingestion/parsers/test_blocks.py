@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from ingestion.parsers.blocks import BLOCKS, SILENT, inline_text, is_silent, walk, write_blocks
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import Limits, Source
+from kb_project.text.statements import statements
 from tests.ingestion.parsers.conftest import NO_FILE
 
 WORDS = st.lists(st.sampled_from(["Merrow", "Sound", "lens", "Ada", "7.5", "灯塔"]), min_size=1)
@@ -209,3 +210,22 @@ def test_no_markup_is_too_broken_to_be_read(markup):
 
     assert "\x00" not in builder.text
     assert builder.length == len(builder.text)
+
+
+def test_the_term_of_a_definition_is_a_heading_of_it_alone():
+    document = built(
+        "<p>Words.</p><dl><dt>Lens</dt><dd>It bends all the light.</dd>"
+        "<dt>Lamp</dt><dd>It burns nothing but oil.</dd></dl><p>That is all there is.</p>"
+    ).build(parser="html")
+
+    paths = {
+        one.said: [title for _, title in one.path]
+        for one in statements(document.text, document.regions)
+        if one.states
+    }
+
+    assert "Words.\n\nLens\nIt bends all the light.\n\nLamp\n" in document.text
+    assert document.headings == ()
+    assert paths["It bends all the light."] == ["Lens"]
+    assert paths["It burns nothing but oil."] == ["Lamp"]
+    assert paths["That is all there is."] == []

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from kb_project.text.regions import Region, RegionKind, as_json, from_json, prose, within
+from kb_project.text.regions import (
+    Region,
+    RegionKind,
+    as_json,
+    from_json,
+    is_code,
+    prose,
+    within,
+)
 
 KINDS = st.sampled_from(sorted(RegionKind))
 TEXTS = st.text(st.sampled_from("ab. \n灯é“"), max_size=60)
@@ -94,3 +102,31 @@ def test_code_between_two_halves_of_a_sentence_joins_nothing():
     text = "You can type\n\nlamp on\n\nor wait."
 
     assert prose(text, [Region(RegionKind.CODE, 14, 21)]).count("\n") == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* Ability to label issues\n* Ability to close issues",
+        "* A lens\n  from Paris\n* A lamp",
+        "Whoever keeps the light may\nreturn at dawn.",
+        "In a storm nobody should\nuse the lower stairs of the tower.",
+        "The board decides in private,\npublic notices follow, and then we\nlet everybody know.",
+    ],
+)
+def test_lists_and_wrapped_lines_are_no_code(text):
+    assert not is_code(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/*\n * Lights the lamp.\n * Waits for oil, then lights it again.\n */",
+        "import os\nfrom pathlib import Path",
+        "def light(lamp):\n    return lamp",
+        "let lamp = 1\nconst oil = 2",
+        "for (;;) {\n  light();\n}",
+    ],
+)
+def test_code_is_told_from_prose(text):
+    assert is_code(text)

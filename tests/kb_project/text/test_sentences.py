@@ -45,6 +45,8 @@ def test_one_sentence_stays_whole(sentence):
         ("It ended. Then it began.", ["It ended.", "Then it began."]),
         ("The answer is no. He left.", ["The answer is no.", "He left."]),
         ("He joined Acme Inc. The firm grew.", ["He joined Acme Inc.", "The firm grew."]),
+        ("It is kept in lamp.toml. Note it.", ["It is kept in lamp.toml.", "Note it."]),
+        ("It lies at lamp.io. lens.io has more.", ["It lies at lamp.io.", "lens.io has more."]),
         ("“Stop!” She ran.", ["“Stop!”", "She ran."]),
         ("他走了。为什么？“不知道。”", ["他走了。", "为什么？", "“不知道。”"]),
         ("# Heading\n\nText here", ["# Heading", "Text here"]),

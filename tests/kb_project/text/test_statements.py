@@ -243,3 +243,10 @@ def test_chinese_is_quoted():
         "他昨天走了。",
         "灯塔燃烧油。",
     ]
+
+
+def test_an_entry_of_one_word_says_something_below_a_line_that_introduces_it():
+    found = statements("Fill in these fields:\n\n- licence\n- homepage")
+
+    assert by_kind(found, StatementKind.ENTRY) == ["licence", "homepage"]
+    assert by_kind(statements("It burned.\n\n- Home\n- About"), StatementKind.ENTRY) == []

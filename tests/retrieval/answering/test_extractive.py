@@ -10,10 +10,10 @@ from retrieval.answering.extractive import (
     SURE,
     UNSURE,
     Choice,
-    asks_for_list,
     marked,
     parts_of,
 )
+from retrieval.answering.lists import asks_for_list
 from retrieval.answering.ranking import Ranked, Ranking
 from retrieval.models import Outcome
 from retrieval.search.query_features import read
@@ -98,6 +98,9 @@ LIST = (
 )
 
 
+BROUGHT = "The keeper brought:\n- oil\n- two new wicks\n\nIn spring he left the light for good."
+
+
 def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
     made = gathered("Which keepers of the light were there?", hit(LIST))
     shares = [1 / len(made.statements)] * len(made.statements)
@@ -110,6 +113,26 @@ def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
         "Bram Oosterling, until 1890",
         "Cees Vrij, for a week",
     ]
+
+
+def test_a_statement_that_introduces_a_list_is_given_with_it():
+    made = gathered("What did the keeper bring to the light?", hit(BROUGHT))
+    shares = [0.9 if one.introduces else 0.05 for one in made.statements]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert said(choice) == ["The keeper brought:", "oil", "two new wicks"]
+
+
+def test_a_list_of_paragraphs_is_not_given_whole():
+    long = "\n".join(f"- Ada Lind brought {n} " + "old and heavy " * 50 for n in range(3))
+    made = gathered("What did the keeper bring to the light?", hit(f"The keeper brought:\n{long}"))
+    shares = [0.9 if one.introduces else 0.05 for one in made.statements]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert len(choice.chosen) == 1
+    assert not choice.is_list
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ pytestmark = [
     pytest.mark.usefixtures("fake_embedder"),
 ]
 
-PATIENCE = 90.0
+PATIENCE = 180.0
 
 
 class Worker:

@@ -1,0 +1,73 @@
+"""Answer with a list: the entries of the list or table that fits a question for one, or a statement
+with the list that it introduces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+import regex
+
+from kb_project.text.terms import terms
+from retrieval.answering.features import Candidate, groups_of, length_of
+from retrieval.answering.ranking import Gathered, Ranked
+
+MOST_ENTRIES: Final = 20
+MOST_WORDS: Final = 250
+"""Words of a list up to which its entries are shown as an answer."""
+FITS: Final = 0.4
+"""Minimum fit of a list: the share of the question's terms, by rarity, in its lead-in and heading,
+plus its entries' share of the probability."""
+
+_ASKS_FOR_LIST: Final = regex.compile(
+    r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
+    r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
+    r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had"
+    r"|can|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"
+    r"|哪些|哪几|列出|列举",
+    regex.IGNORECASE,
+)
+
+
+def asks_for_list(question: str) -> bool:
+    """
+    >>> asks_for_list("Which keepers were there?"), asks_for_list("Which keeper was first?")
+    (True, False)
+    """
+    return _ASKS_FOR_LIST.search(question) is not None
+
+
+def fitting(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
+    """Return the entries of the list or table that fits a question for a list, if one does."""
+    if not asks_for_list(gathered.sought.text):
+        return []
+    wanted = gathered.rarity.weighed(gathered.sought.terms)
+    shares = {one.candidate.key: one.share for one in ranked}
+
+    def fit(entries: Sequence[Candidate]) -> float:
+        lead = terms(" ".join((entries[0].before, *entries[0].path[-1:])))
+        return wanted.share(lead) + sum(shares.get(one.key, 0.0) for one in entries)
+
+    lists = [one for one in _short_lists(gathered).values() if len(one) > 1]
+    best = max(lists, key=fit, default=[])
+    return best if best and fit(best) >= FITS else []
+
+
+def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
+    """Return the best statement with the list that it introduces, if it introduces one."""
+    first = ranked[0].candidate
+    if first.introduces is None:
+        return []
+    entries = _short_lists(gathered).get(first.introduces)
+    return [first, *entries] if entries else []
+
+
+def _short_lists(gathered: Gathered) -> dict[tuple[UUID, int], list[Candidate]]:
+    """The lists that can be shown whole: one of paragraphs is read in its document."""
+    return {
+        key: entries[:MOST_ENTRIES]
+        for key, entries in groups_of(gathered.candidates).items()
+        if sum(length_of(one.said) for one in entries[:MOST_ENTRIES]) <= MOST_WORDS
+    }
