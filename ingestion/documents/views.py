@@ -163,8 +163,11 @@ def page_picture(
     return HttpResponse(picture, "image/png", headers={"Cache-Control": cache})
 
 
-@workspace_page(Capability.EDIT, "POST")
+@workspace_page(Capability.EDIT, "GET", "POST")
 def read_again(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    """Render what reading again would cost (GET), or do it (POST)."""
+    if request.method != "POST":
+        return render(request, "ingestion/read_again_notice.html", {"workspace": workspace})
     try:
         number = rereading.documents_read_again(workspace=workspace)
     except PauseError as error:

@@ -22,6 +22,7 @@ DOCUMENTS = [
     op("POST ingestion:document_estimate", EDIT, sends={"files": '[["a.txt",12]]'}),
     op("POST ingestion:documents_trash", EDIT, sends={"ids": ["$document"]}),
     op("POST ingestion:work_resume", EDIT),
+    op("GET ingestion:read_again", EDIT),
     op("POST ingestion:read_again", EDIT),
     op("POST ingestion:documents_retry", EDIT),
     op("GET ingestion:document_detail", READ),
