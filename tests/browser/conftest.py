@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from kb_project.env import env_bool
 from tests.browser.product import Product, running_product
@@ -28,6 +35,8 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
+# A busy machine takes its time: five seconds, the usual patience, are too few there.
+expect.set_options(timeout=20_000)
 NO_COMPLAINTS = ("htmx:afterRequest", "htmx:sendAbort", "a status of 410 (Gone)")
 """Said of a preview that is under way when its page is left, and of a page of what was merged."""
 
