@@ -43,7 +43,7 @@ REFUSAL: Final = "concordance.refusal"
 """Where a request's refusal is in its scope."""
 
 _DOCUMENTS = r"/(?:w|api/v1/workspaces)/[^/]+/documents/"
-_WITH_FILES = re.compile(rf"{_DOCUMENTS}(?:upload/|[^/]+/versions/)?")
+_WITH_FILES = re.compile(rf"{_DOCUMENTS}(?:upload/|[^/]+/versions/(?:estimate/)?)?")
 _WITH_GRAPH = re.compile(r"/(?:w|api/v1/workspaces)/[^/]+/graph/imports/")
 _WITH_QUESTIONS = re.compile(
     r"/(?:w|api/v1/workspaces)/[^/]+/evaluation/sets/[^/]+/(?:import|file)/"

@@ -21,6 +21,12 @@ FITS: Final = 0.4
 """Minimum fit of a list: the share of the question's terms, by rarity, in its lead-in and heading,
 plus its entries' share of the probability."""
 
+AMONG: Final = 3
+"""Best statements among which one that lists things in a row is looked for."""
+
+_IN_A_ROW: Final = regex.compile(
+    r"(?:[^\s,;:.][^,;:.]{0,40}, ){2,}(?:and|or)\b|(?:[^、，。；：]{1,12}、){2,}"
+)
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
     r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
@@ -52,6 +58,10 @@ def fitting(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
 
     lists = [one for one in _short_lists(gathered).values() if len(one) > 1]
     best = max(lists, key=fit, default=[])
+    for one in ranked[:AMONG]:
+        covered = wanted.share(terms(one.candidate.said))
+        if _IN_A_ROW.search(one.candidate.said) and covered >= max(FITS, fit(best) if best else 0):
+            return [one.candidate]
     return best if best and fit(best) >= FITS else []
 
 
