@@ -24,7 +24,6 @@ from ingestion.history import queries as history_queries
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Chunk, Document
 from kb_project.database import embedded
-from kb_project.database.config import OWNER_ALIAS
 from kb_project.database.prepare import Plan, prepare
 from retrieval.models import Answer
 from tests import databases
@@ -142,24 +141,6 @@ def migrate(app: str = "", name: str = "") -> None:
     call_command("migrate", *words, verbosity=0, interactive=False)
 
 
-@pytest.mark.slow
-def test_forwards_backwards_and_forwards_again(migrated_database: embedded.Server):
-    made = tables(migrated_database)
-    for app in reversed(OURS):
-        if app != "workspaces":
-            migrate(app, "zero")
-    undone = tables(migrated_database)
-    migrate()
-
-    assert {"ingestion_chunkembedding", "ingestion_chunkembedding_rest"} <= made
-    assert not any(name.startswith(("ingestion_", "retrieval_")) for name in undone)
-    assert tables(migrated_database) == made
-    connection = connections[OWNER_ALIAS]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT func, cluster FROM django_q_schedule WHERE name = 'sweep'")
-        assert cursor.fetchall() == [("ingestion.tasks.sweep", "main")]
-
-
 # Answers of other workspaces: one with support, one with passages near, one without, one queued.
 GIVEN_BEFORE = """
 SET session_replication_role = replica;
@@ -201,14 +182,21 @@ def write_rows(connection: psycopg.Connection, table: str, rows: list[dict[str, 
 
 
 @pytest.mark.slow
-def test_a_workspace_of_the_version_before_reads_the_same(
-    empty_database: embedded.Server, media: object
+def test_all_is_undone_and_done_again_and_a_workspace_of_the_version_before_reads_the_same(
+    migrated_database: embedded.Server, media: object
 ):
+    made = tables(migrated_database)
+    for app in ("retrieval", "ingestion"):
+        migrate(app, "zero")
+    undone = tables(migrated_database)
+    assert {"ingestion_chunkembedding", "ingestion_chunkembedding_rest"} <= made
+    assert not any(name.startswith(("ingestion_", "retrieval_")) for name in undone)
+
     with ZipFile(BEFORE) as file:
         states = json.loads(file.read("manifest.json"))["migrations"]
     for app in OURS:
         migrate(app, states[app][-1])
-    conninfo = make_conninfo(**empty_database.conninfo(dbname=DATABASE))
+    conninfo = make_conninfo(**migrated_database.conninfo(dbname=DATABASE))
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.execute(GIVEN_BEFORE)
         fill(connection, BEFORE)
@@ -220,7 +208,12 @@ def test_a_workspace_of_the_version_before_reads_the_same(
         forced = connection.execute(
             "SELECT relforcerowsecurity FROM pg_class WHERE relname = 'retrieval_answer'"
         ).fetchone()
+        sweeps = connection.execute(
+            "SELECT func, cluster FROM django_q_schedule WHERE name = 'sweep'"
+        ).fetchall()
 
+    assert tables(migrated_database) == made
+    assert sweeps == [("ingestion.tasks.sweep", "main")]
     assert dict(others) == {
         "supported": "answered",
         "near": "unsure",
