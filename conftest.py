@@ -16,10 +16,14 @@ LONGEST = (
     BROWSER,
     "tests/authorization",
     "tests/model_tier",
+    "tests/ingestion/pipeline/test_kill",
+    "tests/kb_project/management/test_run",
+    "tests/kb_project/supervisor",
     "tests/ingestion/lives",
     "tests/retrieval/editions",
     "tests/ingestion/editions",
     "tests/test_migrations",
+    "tests/kb_project/database/test_embedded",
 )
 
 
