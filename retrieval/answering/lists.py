@@ -22,10 +22,10 @@ FITS: Final = 0.4
 plus its entries' share of the probability."""
 
 AMONG: Final = 3
-"""Best statements among which one that lists things in a row is looked for."""
+"""Best statements among which one is looked for that lists things itself: *boats: A, B, and C*."""
 
 _IN_A_ROW: Final = regex.compile(
-    r"(?:[^\s,;:.][^,;:.]{0,40}, ){2,}(?:and|or)\b|(?:[^、，。；：]{1,12}、){2,}"
+    r": (?:[^\s,;:.][^,;:.]{0,40}, ){2,}(?:and|or)\b|：(?:[^、，。；：]{1,12}、){2,}"
 )
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"

@@ -124,6 +124,16 @@ def test_a_statement_that_introduces_a_list_is_given_with_it():
     assert said(choice) == ["The keeper brought:", "oil", "two new wicks"]
 
 
+def test_a_sentence_that_lists_what_is_asked_for_is_the_answer():
+    row = "Three boats bring the oil: Tern, Gannet, and Fulmar."
+    made = gathered("Which boats were there?", hit(f"Boats are kept dry.\n\n{row}\n\n{LIST}"))
+    shares = [0.5 if one.said == row else 0.1 for one in made.statements]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert said(choice) == [row]
+
+
 def test_a_list_of_paragraphs_is_not_given_whole():
     long = "\n".join(f"- Ada Lind brought {n} " + "old and heavy " * 50 for n in range(3))
     made = gathered("What did the keeper bring to the light?", hit(f"The keeper brought:\n{long}"))
