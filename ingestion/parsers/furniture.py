@@ -86,6 +86,7 @@ _LEGAL: Final = regex.compile(
     | \ball\ trademarks\ and\ copyrights\b
     | \byou\ may\ (?:copy\ it,\ give\ it\ away|redistribute\ (?:it|this|and/or))
     | \bthis\ permission\ notice\b
+    | \byou\ should\ have\ received\ a\ copy\ of\ the\s[^.]{0,60}licen[sc]e\b
     | \bgnu\ (?:general|free|lesser)\ (?:\w+\ )?(?:public|documentation)\ license,?
       \ (?:as\ published|version\ \d)
     | \bproject\ gutenberg(?:-tm|™|\(tm\))?

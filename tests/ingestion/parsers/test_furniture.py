@@ -237,6 +237,8 @@ def test_what_project_gutenberg_puts_around_a_book_is_legal():
         "“Making a Lamp (the Keeper's Manual)”, copyright © 1997 Ada Lind.",
         "THE SOFTWARE IS PROVIDED “AS IS”, WITHOUT WARRANTY OF ANY KIND.",
         "版权所有，未经许可不得转载。",
+        "You should have received a copy of the GNU General Public License along with this program;"
+        " if not, write to the Foundation, 51 Franklin Street, Fifth Floor, Boston.",
     ],
 )
 def test_a_notice_that_comes_with_a_document_is_legal(notice):
