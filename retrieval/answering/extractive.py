@@ -123,14 +123,15 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
     if entries:
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
-    ranked = [one for one in ranked if one.candidate.introduces is None]
-    if outcome is Outcome.UNSURE or not ranked:
+    # A line that introduces a list says nothing without it.
+    stating = [one for one in ranked if one.candidate.introduces is None]
+    if outcome is Outcome.UNSURE or not stating:
         best: dict[UUID, Ranked] = {}
-        for one in ranked:
+        for one in stating or ranked:
             best.setdefault(one.candidate.hit.chunk_id, one)
         nearest = list(best.values())[:MOST_NEAREST]
-        return Choice(outcome, (), nearest, ranking.probability)
-    chosen = [Chosen(one, marked(one.said, gathered.sought)) for one in _best(ranked)]
+        return Choice(Outcome.UNSURE, (), nearest, ranking.probability)
+    chosen = [Chosen(one, marked(one.said, gathered.sought)) for one in _best(stating)]
     return Choice(outcome, chosen, (), ranking.probability)
 
 

@@ -124,6 +124,17 @@ def test_a_statement_that_introduces_a_list_is_given_with_it():
     assert said(choice) == ["The keeper brought:", "oil", "two new wicks"]
 
 
+def test_where_only_a_list_that_is_too_long_fits_the_passage_is_shown_instead_of_an_empty_answer():
+    long = "\n".join(f"- Ada Lind brought {n} " + "old and heavy " * 50 for n in range(3))
+    made = gathered("What did the keeper bring to the light?", hit(f"The keeper brought:\n{long}"))
+    [lead] = [one for one in made.statements if one.introduces]
+
+    choice = extractive.choose(made, Ranking([Ranked(lead, 1.0, 1.0)], 1.0))
+
+    assert (choice.outcome, said(choice)) == (Outcome.UNSURE, [])
+    assert [one.candidate for one in choice.nearest] == [lead]
+
+
 def test_a_sentence_that_lists_what_is_asked_for_is_the_answer():
     row = "Three boats bring the oil: Tern, Gannet, and Fulmar."
     made = gathered("Which boats were there?", hit(f"Boats are kept dry.\n\n{row}\n\n{LIST}"))
