@@ -58,11 +58,12 @@ def fitting(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
 
     lists = [one for one in _short_lists(gathered).values() if len(one) > 1]
     best = max(lists, key=fit, default=[])
+    most = fit(best) if best else 0.0
     for one in ranked[:AMONG]:
-        covered = wanted.share(terms(one.candidate.said))
-        if _IN_A_ROW.search(one.candidate.said) and covered >= max(FITS, fit(best) if best else 0):
+        said = one.candidate.said
+        if _IN_A_ROW.search(said) and wanted.share(terms(said)) >= max(FITS, most):
             return [one.candidate]
-    return best if best and fit(best) >= FITS else []
+    return best if most >= FITS else []
 
 
 def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
@@ -76,8 +77,10 @@ def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
 
 def _short_lists(gathered: Gathered) -> dict[tuple[UUID, int], list[Candidate]]:
     """The lists that can be shown whole: one of paragraphs is read in its document."""
+    found = groups_of(gathered.candidates)
+    shown = {key: entries[:MOST_ENTRIES] for key, entries in found.items()}
     return {
-        key: entries[:MOST_ENTRIES]
-        for key, entries in groups_of(gathered.candidates).items()
-        if sum(length_of(one.said) for one in entries[:MOST_ENTRIES]) <= MOST_WORDS
+        key: entries
+        for key, entries in shown.items()
+        if sum(length_of(one.said) for one in entries) <= MOST_WORDS
     }
