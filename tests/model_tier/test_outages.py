@@ -10,8 +10,7 @@ import threading
 
 import pytest
 
-from ingestion.models import Chunk, IngestionJob, RunState
-from ingestion.pipeline import pausing
+from ingestion.models import Chunk
 from tests.model_tier.tier import Tier, unaccounted
 from tests.provider import Seen
 from tests.provider_answers import answer_for
@@ -21,7 +20,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 OUTAGES = 3
 DOWN = 0.3
 """Seconds; longer than all attempts of a call."""
-MOST_SWEEPS = 200
 
 
 @pytest.mark.usefixtures("hurried")
@@ -46,14 +44,7 @@ def test_three_outages_in_the_middle_lose_no_passage(tier: Tier, seed: int):
     tier.provider.script.on("", answer)
     tier.add_papers(4, paragraphs=40)
 
-    paused = sweeps = 0
-    while sweeps < MOST_SWEEPS and tier.documents() != {"ready": 4}:
-        tier.drain()
-        states = [job.state for job in tier.rows(IngestionJob)]
-        paused += RunState.PAUSED in states
-        threading.Event().wait(0.05)
-        pausing.resume_what_may_fare_better(tier.workspace.pk)
-        sweeps += 1
+    paused = tier.drain_and_sweep(4)
 
     assert len(begun) == OUTAGES
     assert paused

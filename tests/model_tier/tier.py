@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,8 +20,9 @@ from ingestion.models import (
     Evidence,
     Fragment,
     IngestionJob,
+    RunState,
 )
-from ingestion.pipeline import inline
+from ingestion.pipeline import inline, pausing
 from tests import rows
 from tests.ingestion.jobs import add
 from tests.provider import Provider
@@ -31,6 +33,7 @@ from workspaces.models import CachedReply, ModelBudget, ModelCall, Workspace
 
 KEEPERS = ("Ada Lind", "Bo Strand", "Cora Vik", "Dag Holm", "Elin Moe", "Finn Dahl")
 PLACES = ("Skarrow", "Tern Rock", "Orran", "Hollow Bay")
+MOST_SWEEPS = 200
 
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -59,6 +62,21 @@ class Tier:
 
     def drain(self) -> None:
         inline.drain(self.workspace.pk)
+
+    def drain_and_sweep(self, documents: int) -> int:
+        """Drain, and end pauses as the sweep does, until these documents are ready or nothing more
+        comes of it; return how often work had paused.
+        """
+        paused = 0
+        for _ in range(MOST_SWEEPS):
+            self.drain()
+            paused += any(job.state == RunState.PAUSED for job in self.rows(IngestionJob))
+            if self.documents() == {"ready": documents}:
+                break
+            # The endpoint has its rest first.
+            threading.Event().wait(0.05)
+            pausing.resume_what_may_fare_better(self.workspace.pk)
+        return paused
 
     def rows(self, model: type[ModelT]) -> list[ModelT]:
         with access.in_workspace(self.workspace.pk):
