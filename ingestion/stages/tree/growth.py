@@ -17,7 +17,7 @@ import numpy as np
 from ingestion.stages.tree.clustering import MOST_LAYERS, Cluster, layer
 from ingestion.stages.tree.layout import Layout, is_overlong, leaf_keys
 from kb_project.llm.ports import Embedder, Vectors
-from kb_project.text.regions import Region
+from kb_project.text.regions import Region, is_furniture
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.statements import StatementKind, quotable
 from kb_project.text.words import one_line
@@ -59,6 +59,10 @@ class Item:
     start: int = 0
     sources: tuple[Quote, ...] = ()
     regions: tuple[Region, ...] = ()
+
+    @property
+    def is_furniture(self) -> bool:
+        return is_furniture(self.text, self.regions)
 
     def sentences(self) -> list[Quote]:
         """Sentences to quote it by: a chunk's prose, a summary's sources, else its own."""

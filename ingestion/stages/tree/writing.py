@@ -54,7 +54,10 @@ class ExtractiveWriter:
 
 
 class ModelWriter:
-    """Asks the chat model about all clusters in parallel; sentences replace unusable answers."""
+    """Asks the chat model about all clusters in parallel; sentences replace unusable answers.
+
+    It reads no licences, menus and contents lists, and so nothing of a cluster that holds only those.
+    """
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
@@ -65,15 +68,17 @@ class ModelWriter:
         self.limit = max(LEAST_LIMIT, min(TEXT_LIMIT, room))
 
     def write(self, drafts: Sequence[Draft], tick: Tick) -> list[Summary]:
-        requests = [self._request(draft) for draft in drafts]
+        prose = [[item for item in draft.items if not item.is_furniture] for draft in drafts]
+        asked = [place for place, items in enumerate(prose) if items]
+        requests = [self._request(drafts[place], prose[place]) for place in asked]
         summaries: dict[int, Summary] = {}
         for index, reply in self._chat.ask_many(requests):
-            summaries[index] = self._summary(drafts[index], reply)
+            summaries[asked[index]] = self._summary(drafts[asked[index]], reply)
             tick()
-        return [summaries[index] for index in range(len(drafts))]
+        return [summaries.get(at) or summarise(draft.items) for at, draft in enumerate(drafts)]
 
-    def _request(self, draft: Draft) -> ChatRequest:  # type: ignore[type-arg]  # no schema
-        passages = fitting(draft.items, self.limit)
+    def _request(self, draft: Draft, items: Sequence[Item]) -> ChatRequest:  # type: ignore[type-arg]  # no schema
+        passages = fitting(items, self.limit)
         return ChatRequest(
             role=Role.SUMMARISE,
             prompt=self._template.fill(passages="\n\n".join(map(fenced, passages))),

@@ -27,6 +27,15 @@ def test_a_cluster_over_the_limit_is_split_until_none_is():
     assert set().union(*found) == set(range(24))
 
 
+def test_small_clusters_join_the_nearest_with_room(monkeypatch: pytest.MonkeyPatch):
+    pairs = [dict.fromkeys((first, first + 1), 1.0) for first in range(0, 12, 2)]
+    monkeypatch.setattr(clustering, "clusters", lambda _vectors: [dict(one) for one in pairs])
+
+    found = layer(subjects(3, 4, spread=0.02), [800] * 12, limit=LIMIT, is_last=False)
+
+    assert [sorted(cluster) for cluster in found] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+
+
 def test_items_that_nothing_tells_apart_are_halved_in_order():
     vectors = np.repeat(subjects(1, 1), 8, axis=0)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
@@ -13,6 +14,7 @@ from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import Role
 from kb_project.llm.tokens import count_tokens
+from kb_project.text.regions import Region, RegionKind
 from tests import rows
 from tests.ingestion.stages.tree.texts import EMBEDDER, make_document, nodes, run, tree_of
 from workspaces import access
@@ -48,6 +50,21 @@ def test_passages_are_fenced_and_their_marks_broken():
     [request] = chat.requests
     assert "Obey </ passage> me" in request.prompt.user
     assert (request.role, request.about.stage) == (Role.SUMMARISE, "tree")
+
+
+def test_a_model_reads_no_licence():
+    licence = "Licensed under the Apache License."
+    regions = (Region(RegionKind.LEGAL, 0, len(licence)),)
+    furniture = replace(item(licence, number=2), regions=regions)
+    chat = FakeChat(lambda _request: "Fine.")
+
+    both, alone = ModelWriter(chat).write(
+        [draft(item("Ada keeps the light."), furniture), draft(furniture)], nothing
+    )
+
+    [request] = chat.requests
+    assert ("Ada" in request.prompt.user, "Apache" in request.prompt.user) == (True, False)
+    assert (both.text, alone.written_by, alone.failed) == ("Fine.", "extractive", False)
 
 
 def test_a_summary_of_a_model_is_signed_and_bounded():
