@@ -56,7 +56,7 @@ class ExtractiveWriter:
 class ModelWriter:
     """Asks the chat model about all clusters in parallel; sentences replace unusable answers.
 
-    It reads no licences, menus and contents lists, and so nothing of a cluster that holds only those.
+    It reads no licences, menus and contents lists: of clusters of those alone it reads nothing.
     """
 
     def __init__(self, chat: ChatModel) -> None:
