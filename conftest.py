@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from importlib import import_module
 
 import pytest
 from xdist.remote import Producer
@@ -45,6 +46,19 @@ class ByModule(LoadScopeScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     return ByModule(config, log)
+
+
+@pytest.hookimpl
+def pytest_collection(session: pytest.Session) -> None:
+    """Begin at the other end in every second process: then each compiles half of the tests.
+
+    In a fresh checkout, that takes 20 seconds.
+    """
+    config = session.config
+    worker = getattr(config, "workerinput", {}).get("workerid", "gw0")
+    if config.args == config.getini("testpaths") and int(worker.removeprefix("gw")) % 2:
+        for path in sorted(config.rootpath.glob("tests/**/test_*.py"), reverse=True):
+            import_module(".".join(path.relative_to(config.rootpath).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:

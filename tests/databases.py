@@ -1,33 +1,27 @@
 """Test databases on a server of their own, migrated once for each state of the migrations.
 
-A template is migrated as the owner and kept; each test run, and each of its processes, works on a
-copy, which takes a moment to create. The tests themselves connect as the restricted application
-role.
+A template is kept; each test run, and each of its processes, works on a copy, which takes a moment
+to create. The tests themselves connect as the restricted application role.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import importlib.util
 import os
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Final, LiteralString
 
 from django.conf import settings
-from django.core.management import call_command
 from django.db import connections
-from django.db.migrations import Migration
-from django.db.migrations.loader import MigrationLoader
 from psycopg import sql as pgsql
 
-from kb_project.database import embedded, sql
+from kb_project.database import embedded
 from kb_project.database.config import OWNER_ALIAS, TEST_FOLDER
 from kb_project.database.engine.base import CONF, DATA
 from kb_project.database.prepare import Conninfo, Plan, connect, prepare
 from kb_project.database.programs import is_alive
+from tests.data_folders import fill_migrated, migrations_digest
 
 # A test database need not survive a power failure.
 TEST_CONF: Final = {
@@ -81,9 +75,6 @@ TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
 # For rows that only the owner may write, in the transaction of the test: see rows.as_owner.
 APP_MAY_BE_OWNER: Final[LiteralString] = "grant {owner} to {app} with inherit false, set true"
 
-# Modules that migrations take statements from.
-SQL_MODULES: Final = ("kb_project.database.tenancy", "kb_project.database.rights")
-
 
 def server_for_tests() -> embedded.Server:
     """Return the tests' own server, separate from the one with a user's data."""
@@ -128,36 +119,12 @@ def _template(server: embedded.Server) -> str:
     partial = f"{name}_partial"
     drop_database(server.conninfo(), partial)
     prepare(server.conninfo(), Plan(partial))
-    _point_to(server, partial)
-    call_command("migrate", verbosity=0, interactive=False)
-    connections.close_all()
+    fill_migrated(server, partial)
     with connect(server.conninfo()) as connection:
         names = {"database": pgsql.Identifier(partial), "name": pgsql.Identifier(name)}
         connection.execute(pgsql.SQL(RENAME_DATABASE).format(**names))
     _drop_old_templates(server)
     return name
-
-
-def migrations_digest() -> str:
-    """Return a fingerprint of every migration file and of the statements that prepare a
-    database.
-    """
-    digest = hashlib.sha256()
-    modules = [type(migration).__module__ for migration in _migrations()]
-    for module in [*sorted(modules), sql.__name__, *SQL_MODULES]:
-        digest.update(module.encode())
-        digest.update(_source(module))
-    return digest.hexdigest()[:16]
-
-
-def _migrations() -> Iterable[Migration]:
-    return MigrationLoader(None).disk_migrations.values()
-
-
-def _source(module: str) -> bytes:
-    """Return a module's source; migrations are already imported, others are only located."""
-    spec = importlib.util.find_spec(module)
-    return Path(spec.origin).read_bytes() if spec and spec.origin else b""
 
 
 def _grant_test_rights(server: embedded.Server, name: str) -> None:

@@ -13,7 +13,7 @@ from kb_project.database import embedded
 from kb_project.database.config import OWNER_ALIAS
 from kb_project.database.engine.base import DATA
 from kb_project.database.prepare import Plan, connect, prepare
-from tests import databases, rows
+from tests import data_folders, databases, rows
 from tests.databases import create_test_database, destroy_test_database, server_for_tests
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -78,10 +78,10 @@ def test_databases_of_killed_test_runs_are_dropped_and_of_living_ones_kept(serve
 
 
 def test_a_changed_migration_makes_another_template(monkeypatch):
-    before = databases.migrations_digest()
-    monkeypatch.setattr(databases, "_source", lambda module: b"changed")
+    before = data_folders.migrations_digest()
+    monkeypatch.setattr(data_folders, "_source", lambda module: b"changed")
 
-    assert databases.migrations_digest() != before
+    assert data_folders.migrations_digest() != before
 
 
 @pytest.mark.django_db(transaction=True)

@@ -77,14 +77,17 @@ IS_THOROUGH = env_str("HYPOTHESIS_PROFILE", "usual") == "thorough"
 def callers_of(op: Op) -> list[Caller]:
     """Who calls an operation: everyone it refuses; of those it allows, whoever may least and most.
 
-    Between the two each role only adds to the one before. Everyone calls with
-    ``HYPOTHESIS_PROFILE=thorough``.
+    Between the two each role only adds to the one before. Pages know no token: the one that may
+    most calls them. Everyone calls with ``HYPOTHESIS_PROFILE=thorough``.
     """
     if IS_THOROUGH:
         return CALLERS
     allowed = [caller for caller in CALLERS if expected(caller, op) == ALLOWED]
     chosen = {*_ends(allowed, is_program=False), *_ends(allowed, is_program=True)}
-    return [one for one in CALLERS if one in chosen or one not in allowed]
+    refused = [one for one in CALLERS if one not in allowed]
+    if not op.is_api:
+        refused = [one for one in refused if not one.token or one.may >= ADMIN]
+    return [one for one in CALLERS if one in chosen or one in refused]
 
 
 def _ends(callers: list[Caller], *, is_program: bool) -> set[Caller]:

@@ -1,6 +1,6 @@
 """A real Chromium, and the product it looks at.
 
-The fixtures are our own and end with the module: while Playwright's are alive an event loop runs
+The fixtures are our own and end with the package: while Playwright's are alive an event loop runs
 in this thread, and Django then refuses to touch its database in every other test.
 """
 
@@ -49,7 +49,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    path = shutil.which("chromium")
+    # Without the frame of a window that nobody sees, a page takes half the time.
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if path is None and env_bool("CONCORDANCE_REQUIRE_BROWSER", default=False):
         pytest.fail("CONCORDANCE_REQUIRE_BROWSER is set, and there is no chromium on the path.")
     if path is None:
@@ -68,7 +69,7 @@ def product(chromium_path: str) -> Iterator[Product]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium(chromium_path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
@@ -76,7 +77,7 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def signed_in(chromium: Browser, product: Product) -> list[Any]:
     """The cookies of somebody who signed in to the demo through the form."""
     context = chromium.new_context()

@@ -9,11 +9,10 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.papers import add
 from tests.browser.product import Product
-from tests.browser.test_accessibility import findings, overflow, take_picture
+from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
 from tests.browser.test_curation_keyboard import press
 
 PATIENCE = 120_000
-LOOKS = (("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390))
 
 
 def wait_for_changes(page: Page, address: str) -> None:
@@ -33,7 +32,7 @@ def problems(context_of: Any, home: str, topic: str) -> list[str]:
     pages = {"watched home": home, "topics map": f"{home}topics/", "watched topic": topic}
     pages["sub-topics map"] = f"{home}topics/?level=1"
     found = []
-    for theme, width in LOOKS:
+    for theme, width in (look.values for look in LOOKS):
         look = f"{theme}-{width}"
         page = context_of(color_scheme=theme, viewport={"width": width, "height": 820}).new_page()
         for name, address in pages.items():

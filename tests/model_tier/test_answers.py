@@ -18,6 +18,7 @@ from workspaces.models import ModelCall
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 QUESTION = "Who kept the light of Skarrow?"
+MODES = "walk local entities relations mix tree global drift lexical".split()
 
 
 @pytest.fixture
@@ -53,15 +54,14 @@ def test_an_answer_is_written_streamed_cited_checked_and_paid(read: Tier):
     assert answer.trace["calls"]["cost"] > 0
 
 
-@pytest.mark.parametrize(
-    "mode", ["walk", "local", "entities", "relations", "mix", "tree", "global", "drift", "lexical"]
-)
-def test_every_mode_answers_in_the_models_words(read: Tier, mode: str):
-    answer = ask(read, mode=mode)
+def test_every_mode_answers_in_the_models_words(read: Tier):
+    for mode in MODES:
+        answer = ask(read, mode=mode)
 
-    assert answer.state == AnswerState.DONE
-    numbers = {number for one in answer.sentences for number in one["citations"]}
-    assert numbers == {one.number for one in read.rows(Citation)}
+        assert answer.state == AnswerState.DONE, mode
+        numbers = {number for one in answer.sentences for number in one["citations"]}
+        cited = [one for one in read.rows(Citation) if one.answer_id == answer.pk]
+        assert numbers == {one.number for one in cited}, mode
 
 
 def test_markers_that_do_not_hold_never_leave_the_server(read: Tier):

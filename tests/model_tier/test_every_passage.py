@@ -41,6 +41,7 @@ def test_a_calm_ingest_reads_every_passage_and_writes_every_report(tier: Tier):
     assert not list(misplaced(tier))
 
 
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("fault", PASSING)
 def test_what_passes_is_tried_again_and_leaves_no_trace(tier: Tier, fault: str):
     tier.provider.script.next(fault, times=2)

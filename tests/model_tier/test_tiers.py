@@ -62,7 +62,7 @@ def read_again(tier: Tier) -> int:
     return number
 
 
-def locally_read(tier: Tier, count: int = 3, *, paragraphs: int = 40) -> None:
+def locally_read(tier: Tier, count: int = 3, *, paragraphs: int = 20) -> None:
     """Papers that came in before there was a model; now there is one."""
     to_local(tier)
     tier.add_papers(count, paragraphs=paragraphs)
@@ -126,7 +126,7 @@ def test_a_new_document_is_no_reason_to_pay_for_the_others(tier: Tier):
     before = {one.pk for one in tier.rows(Document)}
 
     tier.drain()
-    add(tier.workspace, "new.txt", paper(9, paragraphs=40))
+    add(tier.workspace, "new.txt", paper(9, paragraphs=20))
     tier.drain()
 
     asked_about = {call.document_id for call in tier.calls() if call.stage in OF_DOCUMENTS}
@@ -250,7 +250,7 @@ def test_other_types_read_again_without_situating_again(tier: Tier):
 
 
 def test_what_the_model_cannot_read_keeps_what_was_found_before(tier: Tier):
-    locally_read(tier, 1, paragraphs=40)
+    locally_read(tier, 1)
     before = {(one.chunk_id, one.start, one.end) for one in tier.rows(Mention)}
     tier.provider.script.on("<passage>", "I would rather tell you about my day.")
 
@@ -296,7 +296,7 @@ def test_a_model_that_is_away_leaves_the_former_facts_standing(tier: Tier):
 
 
 def test_a_budget_that_ends_on_the_way_leaves_half_and_half_and_nothing_lost(tier: Tier):
-    locally_read(tier, 6)
+    locally_read(tier, 6, paragraphs=40)
     mentions = Counter(one.document_id for one in tier.rows(Mention))
     prices = [PriceGiven(tier.provider.model, Decimal(2), Decimal(10))]
     language_model_services.prices_set(workspace=tier.workspace, prices=prices)

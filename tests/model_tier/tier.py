@@ -55,7 +55,7 @@ class Tier:
         choice = ModelChoice(**(wanted | changes))  # type: ignore[arg-type]  # what a test changes
         language_model_services.model_settings_save(workspace=self.workspace, choice=choice)
 
-    def add_papers(self, count: int = 4, *, paragraphs: int = 40) -> list[IngestionJob]:
+    def add_papers(self, count: int = 4, *, paragraphs: int = 20) -> list[IngestionJob]:
         return [
             add(self.workspace, f"{n}.txt", paper(n, paragraphs=paragraphs)) for n in range(count)
         ]

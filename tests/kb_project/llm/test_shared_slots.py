@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, LiteralString
 
 import psycopg
 import pytest
@@ -122,6 +122,20 @@ def line_from(process: subprocess.Popen[bytes]) -> str:
     return process.stdout.readline().decode().strip()
 
 
+RAISED: Final[LiteralString] = """
+select count(*) from pg_locks
+ where locktype = 'advisory' and classid = %(line)s and objid >= %(flag)s
+"""
+
+
+def wait_for_flags(session: LockSession, number: int) -> None:
+    """Until as many processes have said that they wait."""
+    deadline = time.monotonic() + 60
+    while session.rows(RAISED, {"line": LINE, "flag": slots.FLAGS})[0][0] < number:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("is_killed", [True, False])
 def test_a_process_that_ends_in_any_way_frees_its_slots_and_says_nothing(
@@ -153,7 +167,7 @@ def test_processes_go_a_question_first_then_a_summary_then_an_extraction(
             asking = asker(priority, tmp_path / name, then="time.sleep(0.3)")
             waiting[name] = stack.enter_context(asking)
             assert line_from(waiting[name]) == "asks", (tmp_path / name).read_text()
-        time.sleep(0.5)  # until the last flag is raised
+        wait_for_flags(session, len(order))
         slot.give_back(0)  # type: ignore[attr-defined]  # what leaving the gate does
         got = {name: float(line_from(process)) for name, process in waiting.items()}
 
