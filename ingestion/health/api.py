@@ -62,6 +62,14 @@ class SizeSerializer(serializers.Serializer[Any]):
     files = serializers.IntegerField(help_text="Bytes of the documents' files.")
 
 
+class NearestSerializer(serializers.Serializer[Any]):
+    recall = serializers.FloatField(
+        help_text="The share of the ten nearest passages that a search by meaning finds."
+    )
+    probes = serializers.IntegerField(help_text="Groups of vectors that a search reads.")
+    measured_at = serializers.DateTimeField()
+
+
 class HealthApi(WorkspaceAPIView):
     """The health of a workspace."""
 
@@ -79,6 +87,10 @@ class HealthApi(WorkspaceAPIView):
         refreshed_at = serializers.DateTimeField(allow_null=True)
         projection = serializers.ChoiceField(choices=["age", "tables"])
         snapshot_at = serializers.DateTimeField(allow_null=True)
+        nearest = NearestSerializer(
+            allow_null=True,
+            help_text="Null if searches compare the question with all vectors: up to some 10,000.",
+        )
         size = SizeSerializer()
 
     class InputSerializer(serializers.Serializer[Any]):

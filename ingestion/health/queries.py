@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 from psycopg import sql
 
-from ingestion.models import CheckState, ConsistencyCheck, WalkSnapshot
+from ingestion.models import CellIndex, CheckState, ConsistencyCheck, WalkSnapshot
 from kb_project.graph.age_store import graph_name, has_age
 from kb_project.sql import run_sql
 from workspaces.models import Workspace
@@ -87,7 +87,9 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``check`` is the last finished check, ``under_way`` one that is waiting or running."""
+    """``check`` is the last finished check, ``under_way`` one that is waiting or running. In a
+    large workspace, ``nearest`` says what a search by meaning finds of the nearest passages.
+    """
 
     check: ConsistencyCheck | None
     under_way: ConsistencyCheck | None
@@ -96,6 +98,7 @@ class Health:
     refreshed_at: datetime | None
     projection: str
     snapshot_at: datetime | None
+    nearest: CellIndex | None
     size: Size
 
     @property
@@ -123,6 +126,7 @@ def health(*, workspace: Workspace) -> Health:
         refreshed_at=refresh[1],
         projection="age" if has_age() else "tables",
         snapshot_at=snapshots.values_list("built_at", flat=True).first(),
+        nearest=CellIndex.objects.in_workspace(workspace).filter(recall__isnull=False).first(),
         size=_size(workspace.pk),
     )
 

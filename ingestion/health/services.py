@@ -23,11 +23,13 @@ from ingestion.health.checks import CHECKS
 from ingestion.health.state import Findings, WorkspaceState, workspace_state
 from ingestion.models import CheckState, ConsistencyCheck
 from ingestion.pipeline import recovery, runner
+from ingestion.stages import cells
 from kb_project.database.outages import through_outages
 from kb_project.jobs import workers
 from kb_project.text.words import counted
 from workspaces import access
 from workspaces.models import User, Workspace
+from workspaces.ports import ports_for
 
 logger = logging.getLogger(__name__)
 
@@ -252,6 +254,8 @@ def _run(row: ConsistencyCheck) -> None:
         repaired = repair(report)
         _note(row, repaired=repaired, done=2)
         report = check(row.workspace_id, is_deep=row.is_deep)
+    if row.is_deep:
+        cells.measure_again(row.workspace_id, ports_for(row.workspace_id).embedder)
     _note(
         row,
         **_columns(report),

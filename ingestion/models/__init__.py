@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from ingestion.models.cells import Cell, CellIndex
 from ingestion.models.collections import Collection, CollectionGrant
 from ingestion.models.communities import (
     Clustering,
@@ -83,6 +84,8 @@ __all__ = [
     "ArchivedPosting",
     "ArchivedSentenceVector",
     "ArchivedVector",
+    "Cell",
+    "CellIndex",
     "CheckState",
     "Chunk",
     "ChunkEmbedding",

@@ -24,6 +24,7 @@ from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from ingestion.pipeline import leases, needs, sql, transitions, turns
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages import (
+    cells,
     chunk,
     communities,
     conflicts,
@@ -85,6 +86,7 @@ WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "structure": structure.run,
     "reports": reports.run,
     "tree": tree.run,
+    "cells": cells.run,
     "snapshot": snapshot.run,
     "suggest": suggest.run,
     "questions": questions.run,
@@ -103,13 +105,10 @@ STAGES: Final[dict[str, Stage]] = DOCUMENT_STAGES | {
 }
 MAIN: Final = "main"
 EMBEDDING: Final = "embedding"
-LANES: Final[dict[str, tuple[str, ...]]] = {
-    MAIN: tuple(name for name in STAGES if name not in ("embed", *REEMBED_STAGES)),
-    EMBEDDING: ("embed", *REEMBED_STAGES),
-}
+LANES: Final[dict[str, tuple[str, ...]]] = {MAIN: (), EMBEDDING: ("embed", *REEMBED_STAGES)}
+LANES[MAIN] = tuple(name for name in STAGES if name not in LANES[EMBEDDING])
 EMBEDS_AFTER: Final = "situate"  # before the embedding lane may begin
-# The stage after which a version's facts are known.
-TELLS_AFTER: Final = "resolve"
+TELLS_AFTER: Final = "resolve"  # a version's facts are known
 RUN_LANE: Final = "ingestion.tasks.run_lane"
 MAX_ATTEMPTS: Final = 4
 

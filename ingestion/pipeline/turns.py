@@ -26,7 +26,9 @@ from ingestion.pipeline import sql
 from kb_project.ports import Ports
 from kb_project.sql import run_sql, run_sql_count
 
-GIVING_WAY: Final = frozenset({"situate", "embed", "extract", "reembed", "reports", "tree"})
+GIVING_WAY: Final = frozenset(
+    {"situate", "embed", "extract", "reembed", "reports", "tree", "cells"}
+)
 """Stages that skip what they have done before, batch by batch: a turn may end in the middle."""
 WITHOUT_CHAT: Final = frozenset({"embed", "reembed"})
 TIMES_WITH_CHAT: Final = 10

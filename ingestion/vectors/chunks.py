@@ -35,16 +35,21 @@ HOLD_ALONE: Final[LiteralString] = """
 SELECT pg_advisory_xact_lock(hashtextextended('vectors ' || %(workspace)s::text, 0))
 """
 
-# A chunk that was situated again, replaced or archived meanwhile gets no outdated vector.
+# A chunk that was situated again, replaced or archived meanwhile gets no outdated vector. Where
+# there are cells, a vector goes into the nearest one.
 ADD_VECTORS: Final[LiteralString] = """
-INSERT INTO ingestion_chunkembedding (workspace_id, chunk_id, fingerprint, vector)
-SELECT c.workspace_id, c.id, %(fingerprint)s, t.vector::halfvec
+INSERT INTO ingestion_chunkembedding (workspace_id, chunk_id, fingerprint, vector, cell)
+SELECT c.workspace_id, c.id, %(fingerprint)s::varchar, t.vector::halfvec,
+       (SELECT number FROM ingestion_cell
+         WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s::varchar
+         ORDER BY centre <#> t.vector::halfvec LIMIT 1 FOR KEY SHARE)
   FROM unnest(%(chunks)s::uuid[], %(contexts)s::text[], %(vectors)s::text[])
        AS t (chunk, context, vector)
   JOIN ingestion_chunk AS c
     ON c.workspace_id = %(workspace)s AND c.id = t.chunk AND c.context = t.context
    FOR KEY SHARE OF c
-ON CONFLICT (workspace_id, chunk_id, fingerprint) DO UPDATE SET vector = excluded.vector
+ON CONFLICT (workspace_id, chunk_id, fingerprint)
+   DO UPDATE SET vector = excluded.vector, cell = excluded.cell
 """
 
 # Is there a passage that has some vector, but none of the new model?

@@ -21,10 +21,9 @@ from django.utils.functional import cached_property
 from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds, Within
 from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
-from kb_project.sql import run_sql
 from kb_project.text.terms import terms
 from kb_project.text.words import words
-from retrieval.search import sql, walk
+from retrieval.search import dense, walk
 from retrieval.search.query import Query
 
 NEAREST: Final = 100
@@ -96,14 +95,8 @@ def begun(query: Query, index: WalkIndex, start: Seeds) -> Seeds:
 
 
 def _near_each(query: Query, vectors: Mapping[str, str]) -> dict[str, Closeness]:
-    if not vectors:
-        return {}
-    parameters = query.parameters(fingerprint=query.vector.fingerprint, count=NEAREST)
-    parameters |= {f"vector_{place}": vector for place, vector in enumerate(vectors.values())}
-    found: defaultdict[int, list[tuple[UUID, float]]] = defaultdict(list)
-    for place, chunk_id, cosine in run_sql(sql.nearest_to_each(len(vectors)), parameters):
-        found[place].append((chunk_id, float(cosine)))
-    return {keyword: scaled(found[place]) for place, keyword in enumerate(vectors)}
+    found = dense.nearest_to_each(query, list(vectors.values()), NEAREST)
+    return {keyword: scaled(near) for keyword, near in zip(vectors, found, strict=True)}
 
 
 def scaled(nearest: Sequence[tuple[UUID, float]]) -> Closeness:

@@ -12,36 +12,6 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-from psycopg.sql import SQL, Composed, Identifier, Literal, Placeholder
-
-# Vectors have length one, so the inner product is the cosine; an exact scan is the fastest lossless
-# way up to 10,000 chunks.
-NEAREST_CHUNKS: Final[LiteralString] = """
-SELECT chunk_id, -(vector <#> %(vector)s::halfvec) AS cosine
-FROM ingestion_chunkembedding
-WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-  AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
-      SELECT id FROM ingestion_chunk
-      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
-ORDER BY cosine DESC, chunk_id LIMIT %(count)s
-"""
-
-# Progress of embedding in the scope: (vectors of this model, chunks).
-EMBEDDED_IN_SCOPE: Final[LiteralString] = """
-SELECT count(e.chunk_id), count(*)
-FROM ingestion_chunk c
-LEFT JOIN ingestion_chunkembedding e ON e.workspace_id = %(workspace)s AND e.chunk_id = c.id
-    AND e.fingerprint = %(fingerprint)s
-WHERE c.workspace_id = %(workspace)s AND c.document_id = ANY(%(documents)s::uuid[])
-"""
-
-COSINES_OF_CHUNKS: Final[LiteralString] = """
-SELECT chunk_id, -(vector <#> %(vector)s::halfvec)
-FROM ingestion_chunkembedding
-WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-  AND chunk_id = ANY(%(chunks)s::uuid[])
-"""
-
 # BM25 (Robertson, k1 = 1.2, idf with +1 inside the logarithm so that it is never negative) over the
 # workspace's own statistics; ``length`` is its b. A passage next to a better one in its document
 # gets ``beside`` of that one's score, with ``wordless`` even if it has no word of its own: a
@@ -179,36 +149,6 @@ HAVING NOT bool_or(
 
 
 # --- the graph ------------------------------------------------------------------------------------
-
-
-def nearest_to_each(count: int) -> Composed:
-    """Return the statement for the passages nearest to each of ``count`` vectors, ``vector_0`` …,
-    by position, best first: all from one scan."""
-    cosines = SQL(", ").join(
-        SQL("-(vector <#> {}::halfvec) AS {}").format(
-            Placeholder(f"vector_{place}"), Identifier(f"cosine_{place}")
-        )
-        for place in range(count)
-    )
-    nearest = SQL(" UNION ALL ").join(
-        SQL(
-            "(SELECT {}::int AS place, chunk_id, {} AS cosine FROM scored"
-            " ORDER BY cosine DESC, chunk_id LIMIT %(count)s)"
-        ).format(Literal(place), Identifier(f"cosine_{place}"))
-        for place in range(count)
-    )
-    return SQL("""
-WITH scored AS MATERIALIZED (
-    SELECT chunk_id, {cosines}
-    FROM ingestion_chunkembedding
-    WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-      AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
-          SELECT id FROM ingestion_chunk
-          WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
-)
-SELECT place, chunk_id, cosine FROM ({nearest}) AS near
-ORDER BY place, cosine DESC, chunk_id
-""").format(cosines=cosines, nearest=nearest)
 
 
 ENTITIES: Final[LiteralString] = """

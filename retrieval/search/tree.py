@@ -17,8 +17,8 @@ from retrieval.search import dense, hybrid
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult, Record, RecordKind, Shares
 
-# Summaries and passages together, nearest first: (id, whether a passage, cosine, tokens, text of a
-# summary). Summaries above several documents are returned whatever the scope.
+# The nearest summaries and these passages, nearest first: (id, whether a passage, cosine, tokens,
+# text of a summary). Summaries above several documents are returned whatever the scope.
 NEAREST_OF_ALL: Final[LiteralString] = """
 WITH nodes AS MATERIALIZED (
     SELECT id, -(vector <#> %(vector)s::halfvec) AS cosine, tokens, text
@@ -27,20 +27,13 @@ WITH nodes AS MATERIALIZED (
       AND (%(documents)s::uuid[] IS NULL OR document_id IS NULL
            OR document_id = ANY(%(documents)s::uuid[]))
     ORDER BY cosine DESC, id LIMIT %(nodes)s
-), chunks AS MATERIALIZED (
-    SELECT chunk_id AS id, -(vector <#> %(vector)s::halfvec) AS cosine
-    FROM ingestion_chunkembedding
-    WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-      AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
-          SELECT id FROM ingestion_chunk
-          WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
-    ORDER BY cosine DESC, id LIMIT %(chunks)s
 )
 SELECT id, false, cosine, tokens, text FROM nodes
 UNION ALL
 SELECT f.id, true, f.cosine, c.tokens, ''
-FROM chunks f JOIN ingestion_chunk c ON c.id = f.id
-WHERE c.workspace_id = %(workspace)s AND c.id = ANY(ARRAY(SELECT id FROM chunks))
+FROM unnest(%(chunks)s::uuid[], %(cosines)s::float8[]) AS f (id, cosine)
+JOIN ingestion_chunk c ON c.id = f.id
+WHERE c.workspace_id = %(workspace)s AND c.id = ANY(%(chunks)s::uuid[])
 ORDER BY 3 DESC, 2, 1
 """
 
@@ -180,7 +173,12 @@ def search(query: Query) -> ModeResult:
 def nearest(query: Query) -> list[Node]:
     """Return summaries and passages by their similarity to the question, best first."""
     count = DEEPER * query.top_k
-    parameters = query.vector_parameters(nodes=count, chunks=count)
+    found = dense.nearest(query, count)
+    parameters = query.vector_parameters(
+        nodes=count,
+        chunks=[chunk_id for chunk_id, _ in found],
+        cosines=[cosine for _, cosine in found],
+    )
     return nodes_of(run_sql(NEAREST_OF_ALL, parameters))
 
 

@@ -315,6 +315,7 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
         "structure",
         "reports",
         "tree",
+        "cells",
         "snapshot",
         "suggest",
         "questions",

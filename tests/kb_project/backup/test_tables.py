@@ -129,6 +129,7 @@ def test_the_columns_are_those_of_the_database():
         "uuid",
         "character varying",
         "halfvec",
+        "integer",
     ]
     assert columns["title"].length == 500
     assert columns["title"].is_required
