@@ -38,6 +38,8 @@ from workspaces.people import services as people_services
 
 PRICE: Final = {"prompt": 2.5, "cached_prompt": 1.25, "completion": 10}
 """Per million tokens, as a common model costs."""
+MOST_OFF: Final = 1.5
+"""How far the middle of an estimate may be from the truth."""
 NEW_WORDS: Final = (
     "Old Fezziwig had painted the sign above the door with his own hand that morning."
 )
@@ -100,11 +102,11 @@ def _step(
 
 def _extent(workspace: Workspace, given: Given) -> Extent:
     """What ``manage.py ingest`` reads of the file for its estimate."""
-    with tempfile.NamedTemporaryFile(suffix=".txt") as file:
+    with tempfile.NamedTemporaryFile() as file:
         file.write(given.content)
         file.flush()
         path = Path(file.name)
-        return trial_reading.new_extents(workspace=workspace, paths=[path])[path]
+        return trial_reading.new_extents(workspace=workspace, files={path: given.name})[path]
 
 
 def _expected(workspace: Workspace, edited: Given) -> Estimate:
@@ -157,11 +159,12 @@ def comparison(step: Step) -> Iterator[str]:
         "cost": (expected.cost or Range(0, 0), float(sum(call.cost for call in made))),
     }
     for name, (range_, true) in truth.items():
-        spread = range_.high / range_.low if range_.low else float("inf")
-        verdict = "within" if range_.low <= true <= range_.high else "OUTSIDE"
+        middle = (range_.low + range_.high) / 2
+        off = max(middle / true, true / middle) if middle and true else float("inf")
+        verdict = "met" if off <= MOST_OFF else "MISSED"
         yield (
-            f"  {name:<11}{range_.low:>12,.2f} to {range_.high:>12,.2f} (factor {spread:.2f}),"
-            f" truth {true:>12,.2f}: {verdict}"
+            f"  {name:<11}{range_.low:>12,.2f} to {range_.high:>12,.2f}, truth {true:>12,.2f}:"
+            f" a factor of {off:.2f} from the middle - {verdict}"
         )
 
 

@@ -44,9 +44,11 @@ ASKING: Final = frozenset(
 )
 UPLOADS: Final = frozenset(
     {
+        "ingestion:document_estimate",
         "ingestion:document_upload",
         "ingestion:version_add",
         "ingestion:version_estimate",
+        "ingestion_api:document_estimate",
         "POST ingestion_api:document_list",
         "POST ingestion_api:version_list",
         "ingestion_api:version_estimate",

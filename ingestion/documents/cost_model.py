@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ingestion.extractors.situating_excerpts import WHOLE, PromptTokens, prompt_tokens
-from ingestion.parsers.formats import format_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +38,6 @@ class Range:
 NOTHING: Final = Range(0, 0)
 
 # --- assumptions ----------------------------------------------------------------------------------
-TOKENS_PER_BYTE: Final[Mapping[str, Range]] = {
-    # English has 4 to 5 bytes per token; Chinese has 3 bytes per character, about one token each.
-    "text": Range(0.2, 0.4),
-    # Tags, scripts and navigation are dropped.
-    "html": Range(0.03, 0.3),
-    # Zip archives: text shrinks to a third, pictures keep their size.
-    "zip": Range(0.02, 1.0),
-    # Text is deflated; fonts and pictures weigh more than words.
-    "pdf": Range(0.002, 0.25),
-    # Cells become "column: value" sentences.
-    "table": Range(0.3, 1.5),
-}
-FILL: Final = Range(0.85, 1.0)
-"""Share of the size limit that a passage fills: it ends at a sentence or section end."""
 EXTRACT_PROMPT: Final = Range(400, 1_600)
 """Tokens around a passage: instructions, the answer's schema, possibly examples from the workspace.
 Counted where the workspace's settings are known."""
@@ -62,9 +47,9 @@ passage as in a long one. GPT-4o wrote 740 tokens on a passage of a novel."""
 GLEAN_ANSWER: Final = Range(20, 120)
 GLEAN_PROMPT: Final = 60
 SITUATE_ANSWER: Final = Range(65, 100)
-REFRESH_CALLS: Final = Range(0.8, 1.2)
+REFRESH_CALLS: Final = Range(0.7, 1.0)
 """Descriptions, reports, summaries and decisions about names: calls for each passage and for each
-document. Measured: 1.0 on a novel, 1.0 on 50 encyclopaedia articles, 0.95 on 50 files of source
+document. Measured: 0.8 on a novel, 0.9 on 50 encyclopaedia articles, 0.8 on 50 files of source
 code."""
 REFRESH_PROMPT: Final = Range(850, 1_280)
 REFRESH_ANSWER: Final = Range(110, 200)
@@ -73,6 +58,8 @@ SECONDS_PER_CALL: Final = Range(1, 12)
 LEAST_HISTORY: Final = 20
 """Number of calls after which the workspace's own averages are used."""
 HISTORY_SPREAD: Final = Range(0.7, 1.4)
+READING: Final = frozenset({"extract", "situate", "tune"})
+"""Stages whose calls are about passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +85,39 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """Averages from the workspace's own ledger; None where it has too few calls.
+class Habit:
+    """The calls that a stage has made, with their tokens, and the passages they were about."""
 
-    ``answer`` is tokens of an extraction's answer, ``seconds`` of any call, ``share`` the tokens
-    the other stages take for each token of extraction.
+    calls: int
+    prompt: int
+    completion: int
+    passages: int = 0
+
+    def __add__(self, other: Habit) -> Habit:
+        return Habit(
+            self.calls + other.calls,
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.passages + other.passages,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What the workspace's own ledger says; None where it has too few calls.
+
+    ``answer`` is tokens extracted from a passage, second looks included, ``seconds`` of any call,
+    ``share`` the tokens the other stages take for each token of extraction.
     """
 
     answer: float | None = None
     seconds: float | None = None
     share: float | None = None
+    stages: Mapping[str, Habit] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +140,8 @@ class Extent:
     """How much there is to read in one document, and how many of its calls were already made.
 
     With ``is_situated``, its passages already have their context, so no model is asked for it.
+    Of one that is replaced, ``above`` counts what rests on the passages that change, by the stage
+    that writes it, and ``answer`` is what was extracted from each of them before, in tokens.
     """
 
     tokens: Range
@@ -137,6 +149,8 @@ class Extent:
     known_extractions: int = 0
     known_situations: int = 0
     is_situated: bool = False
+    above: Mapping[str, Range] | None = None
+    answer: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,33 +219,6 @@ class Estimate:
         return self.left is not None and self.cost is not None and self.cost.low > self.left
 
 
-# --- how much there is to read --------------------------------------------------------------------
-def extent_of_file(name: str, size: int, conditions: Conditions) -> Extent:
-    """Estimate what a file of this name and size in bytes holds."""
-    tokens = TOKENS_PER_BYTE[bulk_of(name)] * max(0, size)
-    passages = Range(
-        passages_of(tokens.low, conditions, FILL.high),
-        passages_of(tokens.high, conditions, FILL.low),
-    )
-    return Extent(tokens, passages if size else NOTHING)
-
-
-def bulk_of(name: str) -> str:
-    """What takes most of the bytes of a file with this name: a key of ``TOKENS_PER_BYTE``."""
-    promised = format_of(name)
-    return promised.bulk if promised else "text"
-
-
-def passages_of(tokens: float, conditions: Conditions, fill: float) -> int:
-    """
-    >>> passages_of(1600, Conditions(1, 800, 0, 16_000, 8), 1.0)
-    2
-    """
-    step = conditions.chunk_tokens * fill - conditions.chunk_overlap
-    rest = tokens - conditions.chunk_tokens * fill
-    return 1 + max(0, math.ceil(rest / max(1.0, step)))
-
-
 # --- how much work it is --------------------------------------------------------------------------
 def estimate(
     extents: Sequence[Extent], conditions: Conditions | None, *, left: float | None = None
@@ -242,7 +229,8 @@ def estimate(
         return Estimate(len(extents), passages)
     extraction = sum_of(extraction_of(extent, conditions) for extent in extents)
     situating = sum_of(situating_of(extent, conditions) for extent in extents)
-    effort = refresh_of(extents, extraction, conditions)
+    effort = refresh_of([one for one in extents if one.above is None], conditions)
+    effort += sum_of(_rewriting(one, conditions) for one in extents if one.above is not None)
     if not conditions.local_extraction:
         effort = extraction + situating + effort
     known = conditions.history.seconds
@@ -270,16 +258,17 @@ def extraction_of(extent: Extent, conditions: Conditions) -> Effort:
     """One call per passage, plus gleanings, each of which rereads the conversation so far."""
     passages = _without(extent.passages, extent.known_extractions)
     each = _each_passage(extent)
-    known = conditions.history.answer
+    known = extent.answer or conditions.history.answer
     answer = EXTRACT_ANSWER if known is None else HISTORY_SPREAD * known
+    gleaned = GLEAN_ANSWER if known is None else NOTHING
     first = conditions.instructions + each
     prompt, completion = first, answer
     rounds = Range(min(1, conditions.gleanings), conditions.gleanings)
     for number in range(conditions.gleanings):
         is_sure = number < rounds.low
-        again = first + answer + GLEAN_ANSWER * number + Range(GLEAN_PROMPT, GLEAN_PROMPT)
+        again = first + answer + gleaned * number + Range(GLEAN_PROMPT, GLEAN_PROMPT)
         prompt += Range(again.low if is_sure else 0, again.high)
-        completion += Range(GLEAN_ANSWER.low if is_sure else 0, GLEAN_ANSWER.high)
+        completion += Range(gleaned.low if is_sure else 0, gleaned.high)
     calls = passages.times(Range(1 + rounds.low, 1 + rounds.high))
     price = conditions.prices.get("extract")
     return Effort.of(calls, passages.times(prompt), passages.times(completion), price=price)
@@ -315,8 +304,9 @@ def _situating_prompts(extent: Extent, conditions: Conditions) -> list[PromptTok
     return [prompt_tokens(size, number, limit=conditions.input_limit) for size, number in sizes]
 
 
-def refresh_of(extents: Sequence[Extent], extraction: Effort, conditions: Conditions) -> Effort:
+def refresh_of(extents: Sequence[Extent], conditions: Conditions) -> Effort:
     """Estimate what the workspace stages add: descriptions, reports, decisions about names."""
+    extraction = sum_of(extraction_of(extent, conditions) for extent in extents)
     unread = [_without(extent.passages, extent.known_extractions) for extent in extents]
     documents = Range(sum(one.low > 0 for one in unread), sum(one.high > 0 for one in unread))
     expected = total(unread) + documents
@@ -326,6 +316,28 @@ def refresh_of(extents: Sequence[Extent], extraction: Effort, conditions: Condit
         share = HISTORY_SPREAD * conditions.history.share
         prompt, completion = extraction.prompt.times(share), extraction.completion.times(share)
     return Effort.of(calls, prompt, completion, price=conditions.prices.get("summarise"))
+
+
+def _rewriting(extent: Extent, conditions: Conditions) -> Effort:
+    """Estimate what the workspace stages write again after a change: what rests on its passages,
+    and of the rest as much as they wrote for so many passages before.
+    """
+    stages = dict(conditions.history.stages)
+    counts = dict(extent.above or {})
+    if (read := stages.get("extract")) and counts:
+        rest = [one for name, one in stages.items() if name not in {*READING, *counts}]
+        others = stages["others"] = sum(rest, Habit(0, 0, 0))
+        expected = extraction_of(extent, conditions).calls * (others.calls / read.calls)
+        counts["others"] = _or_wider(expected, expected)
+    effort = Effort()
+    price = conditions.prices.get("summarise")
+    for name, calls in counts.items():
+        prompt, answer = REFRESH_PROMPT, REFRESH_ANSWER
+        if (known := stages.get(name)) and known.calls:
+            prompt = HISTORY_SPREAD * (known.prompt / known.calls)
+            answer = HISTORY_SPREAD * (known.completion / known.calls)
+        effort += Effort.of(calls, calls.times(prompt), calls.times(answer), price=price)
+    return effort
 
 
 def _or_wider(range_: Range, expected: Range) -> Range:

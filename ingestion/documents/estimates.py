@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +14,23 @@ from typing import Final, LiteralString
 from django.conf import settings
 
 from ingestion.documents import cost_model
-from ingestion.documents.cost_model import Conditions, Estimate, Extent, History, Price, Range
+from ingestion.documents.cost_model import (
+    Conditions,
+    Estimate,
+    Extent,
+    Habit,
+    History,
+    Price,
+    Range,
+)
+from ingestion.documents.file_sizes import extent_of_file
 from ingestion.extractors.model import ChunkText, extract_prompt
 from ingestion.models import Document
 from kb_project.llm.ports import ChatModel, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
+from kb_project.text.regions import FURNITURE, from_json, is_furniture
 from kb_project.text.words import counted as count_of
 from workspaces import access
 from workspaces.models import ModelPrice, ModelSettings, Workspace
@@ -34,22 +45,30 @@ MINUTE: Final = 60
 HOUR: Final = 3_600
 MILLION: Final = 1_000_000
 
-# Averages of the workspace's own calls, for predicting future ones: tokens of an extraction answer,
-# seconds of any call, and tokens of all other stages beside those of extraction.
+# The workspace's own calls by stage, for predicting future ones: how many, their tokens, how many
+# passages they were about, their seconds, and how many took any.
 EXPERIENCE: Final[LiteralString] = """
-SELECT count(*) FILTER (WHERE role = 'extract'),
-       avg(completion_tokens) FILTER (WHERE role = 'extract'),
-       avg(nullif(seconds, 0)) FILTER (WHERE state = 'done'),
-       coalesce(sum(prompt_tokens + completion_tokens)
-                FILTER (WHERE stage NOT IN ('extract', 'situate', 'tune')), 0),
-       coalesce(sum(prompt_tokens + completion_tokens) FILTER (WHERE stage = 'extract'), 0)
+SELECT stage, count(*), sum(prompt_tokens), sum(completion_tokens), count(DISTINCT chunk_id),
+       sum(seconds), count(*) FILTER (WHERE seconds > 0)
   FROM workspaces_modelcall
- WHERE workspace_id = %(workspace)s AND state IN ('done', 'cached') AND question_id IS NULL
+ WHERE workspace_id = %(workspace)s AND state = 'done' AND question_id IS NULL
+ GROUP BY stage
+"""
+
+# Passages that may be furniture alone: at least half of their text is.
+FURNITURE_PASSAGES: Final[LiteralString] = """
+SELECT c.id, c.text, c.regions
+  FROM ingestion_chunk AS c
+ WHERE c.workspace_id = %(workspace)s AND c.document_id = ANY(%(documents)s::uuid[])
+   AND length(c.text) <= 2 * (
+       SELECT sum((region ->> 2)::int - (region ->> 1)::int)
+         FROM jsonb_array_elements(c.regions) AS region
+        WHERE region ->> 0 = ANY(%(kinds)s::text[]))
 """
 
 # How much of each document there is to read, and how many of its calls the current model has
-# already answered. With %(method)s set, a passage that the same model read by another method counts
-# as unanswered: its prompt has changed.
+# already answered. No model is asked about the %(furniture)s. With %(method)s set, a passage that
+# the same model read by another method counts as unanswered: its prompt has changed.
 EXTENTS: Final[LiteralString] = """
 WITH answered AS MATERIALIZED (
     SELECT DISTINCT chunk_id, stage FROM workspaces_modelcall
@@ -58,12 +77,14 @@ WITH answered AS MATERIALIZED (
        AND ((stage = 'extract' AND model = %(extracts)s)
             OR (stage = 'situate' AND model = %(situates)s))
 )
-SELECT c.document_id, sum(c.tokens), count(*),
+SELECT c.document_id, coalesce(sum(c.tokens) FILTER (WHERE asked), 0),
+       count(*) FILTER (WHERE asked),
        count(e.chunk_id) FILTER (
            WHERE x.method IS NULL OR x.method = %(method)s::text
                  OR NOT starts_with(x.method, %(reader)s::text)),
        count(s.chunk_id)
   FROM ingestion_chunk AS c
+ CROSS JOIN LATERAL (SELECT c.id <> ALL(%(furniture)s::uuid[]) AS asked) AS whether
   LEFT JOIN answered AS e ON e.chunk_id = c.id AND e.stage = 'extract'
   LEFT JOIN ingestion_chunkextraction AS x ON %(method)s::text <> ''
        AND x.workspace_id = %(workspace)s AND x.chunk_id = c.id
@@ -88,9 +109,7 @@ def estimate_for_files(*, workspace: Workspace, files: Sequence[FileSize]) -> Es
     with access.in_workspace(workspace.pk):
         conditions, left = _conditions(workspace, ports), _left(workspace)
     rules = conditions or _without_model()
-    extents = [
-        file.extent or cost_model.extent_of_file(file.name, file.size, rules) for file in files
-    ]
+    extents = [file.extent or extent_of_file(file.name, file.size, rules) for file in files]
     return cost_model.estimate(extents, conditions, left=left)
 
 
@@ -106,7 +125,7 @@ def estimate_for_documents(*, workspace: Workspace, document_ids: Sequence[uuid.
         cut = _cut_extents(workspace, [document.pk for document in documents], ports.chat)
     rules = conditions or _without_model()
     extents = [
-        cut.get(document.pk) or cost_model.extent_of_file(document.name, document.size, rules)
+        cut.get(document.pk) or extent_of_file(document.name, document.size, rules)
         for document in documents
     ]
     return cost_model.estimate(extents, conditions, left=left)
@@ -174,13 +193,18 @@ def _price(row: ModelPrice) -> Price:
 
 
 def _history(workspace: Workspace) -> History:
-    [(count, answer, seconds, others, own)] = run_sql(EXPERIENCE, {"workspace": workspace.pk})
-    if count < cost_model.LEAST_HISTORY:
+    rows = run_sql(EXPERIENCE, {"workspace": workspace.pk})
+    stages = {name: Habit(*figures) for name, *figures, _, _ in rows}
+    extraction = stages.get("extract")
+    if extraction is None or extraction.calls < cost_model.LEAST_HISTORY:
         return History()
+    others = sum(one.tokens for name, one in stages.items() if name not in cost_model.READING)
+    seconds, timed = sum(float(row[-2]) for row in rows), sum(row[-1] for row in rows)
     return History(
-        answer=float(answer),
-        seconds=None if seconds is None else float(seconds),
-        share=float(others) / float(own) if others and own else None,
+        answer=extraction.completion / max(1, extraction.passages),
+        seconds=seconds / timed if timed else None,
+        share=others / extraction.tokens if others and extraction.tokens else None,
+        stages=stages,
     )
 
 
@@ -199,7 +223,13 @@ def _cut_extents(
         "method": method,
         "reader": method.rpartition("/")[0] + "/",
         "situates": chat.model_of(Role.SITUATE) if chat else "",
+        "kinds": list(FURNITURE),
     }
+    values["furniture"] = [
+        chunk
+        for chunk, text, regions in run_sql(FURNITURE_PASSAGES, values)
+        if is_furniture(text, from_json(json.loads(regions)))
+    ]
     return {
         document: Extent(Range(tokens, tokens), Range(passages, passages), extracted, situated)
         for document, tokens, passages, extracted, situated in run_sql(EXTENTS, values)

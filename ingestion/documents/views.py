@@ -118,12 +118,12 @@ def work_resume(request: UserRequest, workspace: Workspace) -> HttpResponse:
     return redirect(LIST, workspace.slug)
 
 
+@transaction.non_atomic_requests
 @workspace_page(Capability.EDIT, "POST")
 def document_estimate(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    files = forms.files_of(request.POST)
-    estimate = estimates.estimate_for_files(workspace=workspace, files=files)
-    context = {"workspace": workspace, "estimate": estimate}
-    context["sentences"] = estimates.sentences(estimate)
+    files, others = request.FILES.getlist("file"), forms.files_of(request.POST)
+    estimate = trial_reading.uploads_estimate(workspace=workspace, files=files, others=others)
+    context = {"estimate": estimate, "sentences": estimates.sentences(estimate)}
     return render(request, "ingestion/upload_estimate.html", context)
 
 

@@ -2,6 +2,9 @@
 // stays on the page with its reason until it is dismissed.
 
 const PARALLEL = 2;
+// What an estimate reads (documents/trial_reading.py); a request takes 200 files.
+const MOST_READ = 32 * 1024 * 1024;
+const MOST_FILES = 100;
 
 const form = document.querySelector("form[data-upload]");
 if (form) start(form);
@@ -61,8 +64,8 @@ function start(form) {
     form.querySelector("label").focus();
   });
 
-  // Where a model reads what is added, its price is shown first: names and sizes are sent for that,
-  // no file.
+  // Where a model reads what is added, its price is shown first. Files are sent for that as far as
+  // the server reads them, and it keeps none; of others, names and sizes.
   function choose(files) {
     if (!form.dataset.estimate) {
       add(files);
@@ -75,8 +78,15 @@ function start(form) {
   async function price() {
     asked += 1;
     const mine = asked;
-    const sizes = chosen.map((file) => [file.name, file.size]);
-    const body = new URLSearchParams({ files: JSON.stringify(sizes) });
+    const body = new FormData();
+    const others = [];
+    let size = 0;
+    chosen.forEach((file, number) => {
+      size += file.size;
+      if (size <= MOST_READ && number < MOST_FILES) body.append("file", file);
+      else others.push([file.name, file.size]);
+    });
+    body.append("files", JSON.stringify(others));
     const answer = await fetch(form.dataset.estimate, {
       method: "POST",
       headers: { "HX-Request": "true", "X-CSRFToken": token() },

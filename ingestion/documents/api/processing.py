@@ -6,18 +6,20 @@ from typing import Any, Final
 from uuid import UUID
 
 from rest_framework import serializers
+from rest_framework.parsers import FormParser, JSONParser, MultiPartParser
 
 from ingestion.documents import (
     estimates,
     outcomes,
     rereading,
     services,
+    trial_reading,
 )
 from ingestion.documents.api.documents import DocumentAPIView
 from ingestion.documents.cost_model import Estimate
 from ingestion.documents.estimates import FileSize
 from kb_project.errors import InputError
-from workspaces.api import WorkspaceAPIView, reading, writing
+from workspaces.api import WaitingAPIView, WorkspaceAPIView, reading, writing
 
 MOST_FILES: Final = 10_000
 LARGEST: Final = 2**40
@@ -33,10 +35,17 @@ class FileSizeSerializer(serializers.Serializer[Any]):
     size = serializers.IntegerField(min_value=0, max_value=LARGEST, help_text="Bytes.")
 
 
-class EstimateApi(WorkspaceAPIView):
+class EstimateApi(WaitingAPIView):
     """The estimated cost of adding files or reading documents again."""
 
+    parser_classes = [JSONParser, MultiPartParser, FormParser]
+
     class InputSerializer(serializers.Serializer[Any]):
+        file = serializers.ListField(
+            child=serializers.FileField(),
+            required=False,
+            help_text="Files, as a form. The first 32 MB are read, and nothing is kept.",
+        )
         files = serializers.ListField(
             child=FileSizeSerializer(), required=False, max_length=MOST_FILES
         )
@@ -61,17 +70,26 @@ class EstimateApi(WorkspaceAPIView):
         def get_sentences(self, estimate: Estimate) -> list[str]:
             return estimates.sentences(estimate)
 
-    @writing("document_estimate", takes=InputSerializer, gives=OutputSerializer)
+    @writing(
+        "document_estimate",
+        takes=InputSerializer,
+        media_types=("application/json", "multipart/form-data"),
+        gives=OutputSerializer,
+    )
     def post(self) -> object:
-        """Estimate passages, tokens, cost and time. Send only the files' names and sizes."""
+        """Estimate passages, tokens, cost and time: of files, which are read, of files of these
+        names and sizes, or of documents.
+        """
         given = self.body()
-        files, documents = given.get("files", []), given.get("documents", [])
-        if bool(files) == bool(documents):
+        read, files, documents = (given.get(name, []) for name in ("file", "files", "documents"))
+        if sum(map(bool, (read, files, documents))) != 1:
             raise InputError(
-                "Send either 'files' or 'documents'.",
+                "Send either 'file', 'files' or 'documents'.",
                 code="invalid_input",
-                next_step="Send the names and sizes of files, or the ids of documents.",
+                next_step="Send files, the names and sizes of files, or the ids of documents.",
             )
+        if read:
+            return trial_reading.uploads_estimate(workspace=self.workspace, files=read)
         if documents:
             return estimates.estimate_for_documents(
                 workspace=self.workspace, document_ids=documents

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -47,8 +46,6 @@ from workspaces.usage import queries as usage_queries
 from workspaces.usage.queries import UsageLine
 
 SECONDS_BETWEEN_LINES: Final = 10.0
-MOST_READ: Final = 32 * 1024 * 1024
-"""Bytes of all files together that are read for an estimate; the rest count by their size."""
 AddFile = Callable[[Workspace, IO[bytes], str, Filing], Upload]
 NOTHING_DONE: Final = {"needs_attention": 0, "refused": 0, "paused": 0}
 
@@ -202,8 +199,7 @@ def costs(workspace: Workspace, files: Sequence[Path], *, is_replacing: bool) ->
     sizes = {path: path.stat().st_size for path in new}
     read: dict[Path, Extent] = {}
     if workspace_uses_model(workspace):
-        together = accumulate(sizes.values())
-        few = [path for path, size in zip(new, together, strict=True) if size <= MOST_READ]
+        few = trial_reading.few_of(sizes)
         read = extents_of(workspace, few, is_replacing=is_replacing)
     given = [FileSize(path.name, size, read.get(path)) for path, size in sizes.items()]
     sentences = estimates.sentences(estimates.estimate_for_files(workspace=workspace, files=given))
@@ -221,17 +217,17 @@ def extents_of(
 
     Those are refused with their reason when they are taken in.
     """
-    found, others = {}, []
+    found, others = {}, {}
     for path in paths:
         document = document_replaced(workspace, path) if is_replacing else None
         if document is None:
-            others.append(path)
+            others[path] = path.name
             continue
         with suppress(ParseError, UploadError, ConflictError, OSError):
             found[path] = trial_reading.replacement_extent(
                 workspace=workspace, document_id=document.pk, path=path, name=path.name
             )
-    return found | trial_reading.new_extents(workspace=workspace, paths=others)
+    return found | trial_reading.new_extents(workspace=workspace, files=others)
 
 
 def document_replaced(workspace: Workspace, path: Path) -> Document | None:

@@ -11,15 +11,15 @@ from ingestion.documents.cost_model import (
     Conditions,
     Estimate,
     Extent,
+    Habit,
     History,
     Price,
     Range,
     estimate,
-    extent_of_file,
     extraction_of,
-    passages_of,
     situating_of,
 )
+from ingestion.documents.file_sizes import extent_of_file, passages_of
 from workspaces.usage.queries import UsageLine
 
 PRICE = Price(prompt=1.0, cached_prompt=0.1, completion=4.0)
@@ -198,6 +198,32 @@ def test_the_allowance_is_what_the_ledger_says_when_it_says_something():
 
     assert frugal.prompt_tokens.high < usual.prompt_tokens.high
     assert frugal.calls == usual.calls
+
+
+def test_a_change_takes_what_is_above_it_and_a_share_of_the_rest():
+    stages = {
+        "extract": Habit(calls=40, prompt=40_000, completion=8_000, passages=20),
+        "tree": Habit(calls=5, prompt=20_000, completion=500),
+        "describe": Habit(calls=20, prompt=10_000, completion=2_000),
+    }
+    known = replace(CONDITIONS, history=History(answer=400, share=1.0, stages=stages))
+    one_changes = exact(8_000, 10, known_extractions=9, known_situations=9)
+    unchanged = exact(8_000, 10, known_extractions=10, known_situations=10)
+
+    found = estimate([replace(one_changes, above={"tree": Range(3, 3)})], known)
+
+    read = 1 + 2
+    assert found.calls == Range(read + 3, read + 3 + 2)
+    assert found.prompt_tokens.low < 3 * 20_000 / 5 + 3 * 1_000 + 8_000 < found.prompt_tokens.high
+    assert estimate([replace(unchanged, above={})], known).is_free
+
+
+def test_a_passage_that_said_much_is_expected_to_say_much_again():
+    known = replace(CONDITIONS, history=History(answer=400))
+    usual, rich = exact(8_000, 10), replace(exact(8_000, 10), answer=4_000)
+
+    assert extraction_of(usual, known).completion == Range(2_800, 5_600)
+    assert extraction_of(rich, known).completion == Range(28_000, 56_000)
 
 
 def test_more_calls_at_once_take_less_time():

@@ -100,6 +100,22 @@ def test_only_new_passages_count_in_what_a_replacement_is_expected_to_cost(
     assert unread == len(asked) > 1
 
 
+def test_summaries_above_what_changes_are_expected_again(cast: Cast, tmp_path: Path):
+    told = [f"On day {day} {name} rowed." for day in range(8) for name in ("Ada", "Bo", "Olaf")]
+    document = first_version(cast.workspace, "\n\n".join(told))
+    chat = ScriptedChat(lambda one: NOTHING if one.schema else f"It says {one.prompt.user}")
+    for last in ("All is calm.", "All is wet."):
+        chat.asked.clear()
+        (tmp_path / "log.md").write_text("\n\n".join([*told, last]))
+        extent = expected(cast, document, tmp_path / "log.md")
+        replaced(document, "\n\n".join([*told, last]))
+        read(cast.workspace, ports_with(chat=chat))
+
+    summaries = [one for one in chat.asked if one.about.stage == "tree"]
+    assert extent.above is not None
+    assert extent.above["tree"].low == extent.above["tree"].high == len(summaries) > 1
+
+
 def test_a_new_file_is_expected_to_take_a_call_for_each_passage_that_is_more_than_a_licence(
     cast: Cast, tmp_path: Path
 ):
@@ -109,7 +125,7 @@ def test_a_new_file_is_expected_to_take_a_call_for_each_passage_that_is_more_tha
     file = tmp_path / "lamp.txt"
     file.write_text(text)
 
-    extent = trial_reading.new_extents(workspace=cast.workspace, paths=[file])[file]
+    extent = trial_reading.new_extents(workspace=cast.workspace, files={file: file.name})[file]
     chat = ScriptedChat(script)
     job = add(cast.workspace, file.name, text)
     read(cast.workspace, ports_with(chat=chat), refreshes=False)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from ingestion.models import Document, DocumentState, IngestionJob, RunState
 from kb_project.errors import BudgetError, RefusedError
@@ -85,13 +87,13 @@ def test_without_a_model_the_page_says_that_nothing_is_paid(cast):
     assert "data-estimate" not in page
 
 
-def test_with_a_model_files_are_priced_before_they_are_sent(cast):
+def test_with_a_model_files_are_priced_before_they_are_added(cast):
     use_model(cast)
 
     page = page_of(cast.alice, "document_list", cast)
 
     assert f'data-estimate="{address("document_estimate", cast)}"' in page
-    assert "the cost before any file is sent" in page
+    assert "the cost before any file is added" in page
 
 
 def test_an_estimate_says_cost_and_offers_to_go_on_or_not(cast):
@@ -101,6 +103,24 @@ def test_an_estimate_says_cost_and_offers_to_go_on_or_not(cast):
 
     for words in ("1 file chosen", "Cost:", "will not be enough", "data-send", "data-discard"):
         assert words in page
+
+
+def test_files_that_are_sent_are_read_and_the_others_count_by_size(cast):
+    use_model(cast)
+    told = " ".join(f"On day {day} Ada Lind lit the lamp." for day in range(300)).encode()
+    sent = {"files": "[]", "file": SimpleUploadedFile("lamp.txt", told)}
+    client = client_of(cast.alice)
+
+    read = client.post(address("document_estimate", cast), sent).content.decode()
+    both = client.post(
+        address("document_estimate", cast),
+        {"files": '[["a.txt",170000]]', "file": SimpleUploadedFile("lamp.txt", told)},
+    ).content.decode()
+
+    assert re.search(r"To read: \d+ passages", read)
+    assert "1 file chosen" in read
+    assert re.search(r"To read: \d+ to \d+ passages", both)
+    assert "2 files chosen" in both
 
 
 @pytest.mark.parametrize("files", [None, {"a": 1}, [["a.txt"]], [["a.txt", -3]], [["a.txt", "x"]]])

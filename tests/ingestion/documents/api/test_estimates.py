@@ -5,8 +5,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
-from ingestion.models import DocumentState
+from ingestion.models import Chunk, DocumentState
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from workspaces import access
@@ -57,6 +58,26 @@ def test_files_are_estimated_by_name_and_size(cast: rows.Cast):
     assert "Cost:" in " ".join(answer["sentences"])
 
 
+def test_files_that_are_sent_are_read(cast: rows.Cast):
+    use_model(cast)
+    told = " ".join(f"On day {day} Ada Lind lit the lamp of Skarrow." for day in range(300))
+    terms = "Redistributing the work is easy and needs no leave of anyone. " * 200
+    ended = f"{told}\n\n*** END OF THIS PROJECT GUTENBERG EBOOK A LAMP ***\n\n{terms}"
+    of = address(cast.workspace, "documents/estimate/")
+
+    bare, whole = (
+        client(cast.alice)
+        .post(of, {"file": SimpleUploadedFile("lamp.txt", text.encode())}, format="multipart")
+        .json()
+        for text in (told, ended)
+    )
+
+    assert bare["passages"]["low"] == bare["passages"]["high"] > 1
+    assert whole["passages"] == bare["passages"]
+    listed = client(cast.alice).get(address(cast.workspace, "documents/")).json()
+    assert listed["total"] == 0
+
+
 def test_nothing_is_added_by_asking(cast: rows.Cast):
     ask(cast, cast.alice)
 
@@ -100,6 +121,19 @@ def test_documents_that_were_cut_are_counted_exactly(cast: rows.Cast):
 
     assert answer["passages"] == {"low": 3, "high": 3}
     assert answer["known"] == 0
+
+
+def test_passages_of_a_licence_are_not_counted(cast: rows.Cast):
+    use_model(cast)
+    document = rows.make_document(cast.workspace, "Log", "Ada rows.\n\nBo sells.\n\nAll is free.")
+    [*_, last] = rows.chunks_of(document)
+    with access.in_workspace(cast.workspace.pk):
+        chunks = Chunk.objects.in_workspace(cast.workspace).filter(pk=last.pk)
+        chunks.update(regions=[["legal", 0, len(last.text), 0]])
+
+    answer = ask(cast, cast.alice, documents=[str(document.pk)]).json()
+
+    assert answer["passages"] == {"low": 2, "high": 2}
 
 
 def test_answers_that_are_known_cost_nothing(cast: rows.Cast):
