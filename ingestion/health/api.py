@@ -62,7 +62,7 @@ class SizeSerializer(serializers.Serializer[Any]):
     files = serializers.IntegerField(help_text="Bytes of the documents' files.")
 
 
-class NearestSerializer(serializers.Serializer[Any]):
+class RecallSerializer(serializers.Serializer[Any]):
     recall = serializers.FloatField(
         help_text="The share of the ten nearest passages that a search by meaning finds."
     )
@@ -87,7 +87,7 @@ class HealthApi(WorkspaceAPIView):
         refreshed_at = serializers.DateTimeField(allow_null=True)
         projection = serializers.ChoiceField(choices=["age", "tables"])
         snapshot_at = serializers.DateTimeField(allow_null=True)
-        nearest = NearestSerializer(
+        nearest = RecallSerializer(
             allow_null=True,
             help_text="Null if searches compare the question with all vectors: up to some 10,000.",
         )
