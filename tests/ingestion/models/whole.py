@@ -10,6 +10,8 @@ from ingestion.models import (
     ArchivedPosting,
     ArchivedSentenceVector,
     ArchivedVector,
+    Cell,
+    CellIndex,
     Chunk,
     ChunkExtraction,
     Claim,
@@ -96,9 +98,7 @@ def make_whole(name: str = "Harbour") -> Whole:
         CorpusVersion.objects.create(workspace=workspace, number=1)
         ConsistencyCheck.objects.create(workspace=workspace)
         ChunkExtraction.objects.create(workspace=workspace, chunk=chunks[0], method="m", payload={})
-        SentenceVector.objects.create(
-            workspace=workspace, chunk=chunks[0], start=0, end=36, fingerprint="f", vector=[1, 0]
-        )
+        _make_vectors(chunks[0])
         MergeSuggestion.objects.create(
             workspace=workspace, left=ada, right=olaf, score=0.5, reason="alike"
         )
@@ -181,6 +181,14 @@ def _make_history(document: Document, ada: Entity) -> None:
     ClaimRuling.objects.create(
         **change, document=document, key="ada", quote="q", words="w", field="deleted"
     )
+
+
+def _make_vectors(chunk: Chunk) -> None:
+    """Those of a sentence, and the cells of a large workspace."""
+    row = {"workspace": chunk.workspace, "fingerprint": "f"}
+    SentenceVector.objects.create(**row, chunk=chunk, start=0, end=36, vector=[1, 0])
+    Cell.objects.create(**row, number=0, centre=[1, 0])
+    CellIndex.objects.create(**row, vectors=1)
 
 
 def _make_shelf(version: DocumentVersion) -> None:
