@@ -35,6 +35,8 @@ django.setup()
 
 from benchmarks.scale_requests import life, pages
 from benchmarks.scale_rows import workspace_of
+from ingestion.stage import NO_PROGRESS
+from ingestion.stages import cells
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from retrieval.evaluation import dataset
@@ -173,6 +175,9 @@ def main() -> None:
         started = time.perf_counter()
         workspace = workspace_of(passages, options.dataset, with_graph=not options.without_graph)
         print(f"{workspace.slug}, filled in {time.perf_counter() - started:.0f} s")
+        started = time.perf_counter()
+        moved = cells.renew(workspace.pk, ports_for(workspace.pk).embedder, NO_PROGRESS)
+        print(f" {moved} vectors put into cells in {time.perf_counter() - started:.0f} s")
         for section in options.section:
             print(f" {section}, load {os.getloadavg()[0]:.1f}")
             figures = SECTIONS[section](workspace, options.dataset, options)
