@@ -153,7 +153,7 @@ def ranked(
     ]
 
 
-def names_in(index: WalkIndex, question: str) -> dict[str, list[int]]:
+def names_in(index: WalkIndex, question: str) -> dict[str, tuple[int, ...]]:
     """Return the known names in a question, as it spells them, with their entities.
 
     The longest name at each place. A name must be capitalised or contain a digit, unless it is a
@@ -162,7 +162,7 @@ def names_in(index: WalkIndex, question: str) -> dict[str, list[int]]:
     question_words = list(words(question))
     known = index.entities_by_key
     lower = not any(question[word.start].isupper() for word in question_words[1:])
-    found: dict[str, list[int]] = {}
+    found: dict[str, tuple[int, ...]] = {}
     position = 0
     for first, stop, key in name_runs(question_words):
         if first < position:
@@ -188,10 +188,10 @@ def _is_capitalised(question: str, run: Sequence[Word]) -> bool:
     )
 
 
-def _unspaced_names(known: Mapping[str, list[int]], word: Word) -> dict[str, list[int]]:
+def _unspaced_names(known: Mapping[str, tuple[int, ...]], word: Word) -> dict[str, tuple[int, ...]]:
     """Return names inside a run of Chinese or another unspaced script, longest first."""
     run = word.folded
-    found: dict[str, list[int]] = {}
+    found: dict[str, tuple[int, ...]] = {}
     start = 0
     while start < len(run):
         stop = next(

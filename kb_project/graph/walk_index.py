@@ -90,10 +90,11 @@ class WalkIndex:
         return {chunk_id: position for position, chunk_id in enumerate(self.chunk_ids)}
 
     @cached_property
-    def entities_by_key(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+    def entities_by_key(self) -> dict[str, tuple[int, ...]]:
+        # Unlike lists, tuples of numbers cost the garbage collector nothing.
+        found: dict[str, tuple[int, ...]] = {}
         for key, entity in zip(self.name_keys, self.name_entities.tolist(), strict=True):
-            found.setdefault(key, []).append(entity)
+            found[key] = (*found.get(key, ()), entity)
         return found
 
     def to_bytes(self) -> bytes:

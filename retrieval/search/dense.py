@@ -13,6 +13,9 @@ from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from retrieval.search.query import Query, ScoredChunk
 
+USUAL: Final = 200
+"""Passages found at least: several steps of one search ask for the nearest."""
+
 COSINES_OF_CHUNKS: Final[LiteralString] = """
 SELECT chunk_id, -(vector <#> %(vector)s::halfvec)
 FROM ingestion_chunkembedding
@@ -91,7 +94,14 @@ def nearest(query: Query, count: int) -> list[tuple[UUID, float]]:
     """Return chunks with their cosines, best first: exact in a scope and up to ten thousand
     vectors of the model, else of the cells near the question (``ingestion.stages.cells``).
     """
-    return nearest_to_each(query, [query.vector.literal], count)[0]
+    key = ("nearest", query.vector, query.documents)
+    kept: tuple[int, list[tuple[UUID, float]]] = query.kept.get(key, (0, []))
+    asked, found = kept
+    if asked < count:
+        asked = max(count, USUAL)
+        found = nearest_to_each(query, [query.vector.literal], asked)[0]
+        query.kept[key] = asked, found
+    return found[:count]
 
 
 def nearest_to_each(

@@ -197,7 +197,7 @@ def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
         places.update(names.by_word.get(word, ()))
     found: dict[int, float] = {}
     for place in places:
-        own = names.words[place]
+        own = set(index.name_keys[place].split())
         share = len(own & asked) / len(own | asked)
         entity = names.entities[place]
         if share >= SHARED:
@@ -210,7 +210,6 @@ class _Names:
     """An index's names by their words, and its entities' positions by id."""
 
     by_word: Mapping[str, Sequence[int]]
-    words: Sequence[frozenset[str]]
     entities: Sequence[int]
     positions: Mapping[UUID, int]
 
@@ -227,10 +226,11 @@ def _names(index: WalkIndex) -> _Names:
 
 
 def _read_names(index: WalkIndex) -> _Names:
-    own = [frozenset(key.split()) for key in index.name_keys]
     by_word: defaultdict[str, list[int]] = defaultdict(list)
-    for place, found in enumerate(own):
-        for word in found:
+    for place, key in enumerate(index.name_keys):
+        for word in set(key.split()):
             by_word[word].append(place)
     positions = {one: place for place, one in enumerate(index.entity_ids)}
-    return _Names(dict(by_word), own, index.name_entities.tolist(), positions)
+    # Unlike lists, tuples of numbers cost the garbage collector nothing.
+    places = {word: tuple(found) for word, found in by_word.items()}
+    return _Names(places, index.name_entities.tolist(), positions)

@@ -17,6 +17,8 @@ LENGTH: Final = 0.4
 BESIDE: Final = 0.3
 """Share of its better neighbour's score that a passage gets. Both measured on questions about
 source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
+READ: Final = 20_000
+"""Postings read before the commonest of a question's words are only looked up."""
 NEIGHBOUR: Final = "Next to a passage that shares words with the question"
 
 
@@ -41,7 +43,12 @@ def best(
         )
         return []
     parameters = query.parameters(
-        terms=wanted, count=count, length=LENGTH, beside=BESIDE, wordless=wordless
+        terms=wanted,
+        count=count,
+        length=LENGTH,
+        beside=BESIDE,
+        wordless=wordless,
+        read=READ,
     )
     return [(row[0], float(row[1]), row[2]) for row in run_sql(sql.BEST_BY_WORDS, parameters)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 import regex
@@ -82,10 +82,10 @@ class Query:
 
     ``documents`` is the resolved scope, None for every document; ``include`` and ``exclude`` are
     entities to start from and to leave out. ``as_of`` is a date, '' for any time; ``topics`` says
-    which topics a global search reads. ``chat`` is None
-    on the local tier; a mode that calls it does so outside transactions, reports its steps to
-    ``reporter`` and makes at most ``calls`` calls. Modes add to ``notes``. ``writer`` is the chat
-    model that writes the answer, which may be there without ``chat``.
+    which topics a global search reads. ``chat`` is None on the local tier; a mode that calls it
+    does so outside transactions, reports its steps to ``reporter`` and makes at most ``calls``
+    calls. Modes add to ``notes``, and keep in ``kept`` what another step of the search asks for
+    again. ``writer`` is the chat model that writes the answer, which may be there without ``chat``.
     """
 
     workspace_id: UUID
@@ -103,6 +103,7 @@ class Query:
     calls: int = MOST_CALLS
     reporter: Reporter = SILENT
     notes: list[Note] = field(default_factory=list)
+    kept: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def writer(self) -> ChatModel | None:

@@ -13,43 +13,51 @@ from __future__ import annotations
 from typing import Final, LiteralString
 
 # BM25 (Robertson, k1 = 1.2, idf with +1 inside the logarithm so that it is never negative) over the
-# workspace's own statistics; ``length`` is its b. A passage next to a better one in its document
-# gets ``beside`` of that one's score, with ``wordless`` even if it has no word of its own: a
-# subject is often named just before it is discussed. Only the postings of the question's words are
-# read, and the best passages.
+# workspace's own statistics; ``length`` is its b. The rarest terms are read in full, until they
+# have ``read`` postings; those left, which say little, are looked up in the passages that the
+# others found, by the same formula: the idea of Turtle and Flood's MaxScore ("Query evaluation:
+# strategies and optimizations", 1995), with a limit in place of its proof. A passage next to a
+# better one in its document gets ``beside`` of that one's score, with ``wordless`` even if it has
+# no word of its own: a subject is often named just before it is discussed.
 BEST_BY_WORDS: Final[LiteralString] = """
 WITH stats AS MATERIALIZED (
     SELECT greatest(sum(passages), 1)::float8 AS chunks,
            greatest(sum(terms) / nullif(sum(indexed), 0), 1)::float8 AS mean
     FROM ingestion_corpuscount WHERE workspace_id = %(workspace)s
-), hits AS MATERIALIZED (
-    SELECT term, chunk_id, frequency, length
-    FROM ingestion_posting
-    WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
 ), weights AS MATERIALIZED (
-    SELECT term,
-           ln(1 + (stats.chunks - count(*) + 0.5) / (count(*) + 0.5)) AS weight
-    FROM hits, stats GROUP BY term, stats.chunks
-), scored AS MATERIALIZED (
-    SELECT h.chunk_id,
-           sum(w.weight * h.frequency * 2.2
-               / (h.frequency
-                  + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * h.length / s.mean)))
-               AS score
-    FROM hits h
-    JOIN weights w ON w.term = h.term
-    CROSS JOIN stats s
-    WHERE %(documents)s::uuid[] IS NULL OR h.chunk_id IN (
-        SELECT id FROM ingestion_chunk
-        WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
-    GROUP BY h.chunk_id
-    ORDER BY score DESC, h.chunk_id
+    SELECT term, ln(1 + (chunks - passages + 0.5) / (passages + 0.5)) AS weight,
+           sum(passages) OVER (ORDER BY passages, term) - passages < %(read)s AS is_read
+    FROM (SELECT term, count(*) AS passages FROM ingestion_posting
+          WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
+          GROUP BY term) AS counted
+    CROSS JOIN stats
+), read AS MATERIALIZED (
+    SELECT p.chunk_id,
+           w.weight * p.frequency * 2.2
+           / (p.frequency
+              + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * p.length / s.mean)) AS score
+    FROM ingestion_posting p JOIN weights w ON w.term = p.term CROSS JOIN stats s
+    WHERE p.workspace_id = %(workspace)s
+      AND p.term = ANY(ARRAY(SELECT term FROM weights WHERE is_read))
+      AND (%(documents)s::uuid[] IS NULL OR p.chunk_id IN (
+          SELECT id FROM ingestion_chunk
+          WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+), likely AS MATERIALIZED (
+    SELECT chunk_id, sum(score) AS score FROM read GROUP BY chunk_id
+    ORDER BY score DESC, chunk_id
     LIMIT greatest(500, %(count)s)
-), matched AS MATERIALIZED (
-    SELECT h.chunk_id, array_agg(h.term ORDER BY w.weight DESC, h.term) AS terms
-    FROM hits h JOIN weights w ON w.term = h.term
-    WHERE h.chunk_id IN (SELECT chunk_id FROM scored)
-    GROUP BY h.chunk_id
+), scored AS MATERIALIZED (
+    SELECT l.chunk_id, l.score + coalesce((
+        SELECT sum(
+            w.weight * p.frequency * 2.2
+            / (p.frequency
+               + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * p.length / s.mean)))
+        FROM weights w CROSS JOIN stats s CROSS JOIN LATERAL (
+            SELECT frequency, length FROM ingestion_posting
+            WHERE workspace_id = %(workspace)s AND term = w.term AND chunk_id = l.chunk_id
+            LIMIT 1) AS p
+        WHERE NOT w.is_read), 0) AS score
+    FROM likely l
 ), beside AS MATERIALIZED (
     SELECT near.id AS chunk_id, %(beside)s::float8 * max(s.score) AS score
     FROM scored s
@@ -64,12 +72,19 @@ WITH stats AS MATERIALIZED (
     WHERE %(beside)s::float8 > 0
     GROUP BY near.id
 )
-SELECT chunk_id, coalesce(s.score, 0) + coalesce(b.score, 0) AS score,
-       coalesce(m.terms, '{}') AS terms
-FROM scored s JOIN matched m USING (chunk_id) FULL JOIN beside b USING (chunk_id)
-WHERE m.terms IS NOT NULL OR %(wordless)s
+SELECT chunk_id, score, CASE WHEN has_words THEN ARRAY(
+           SELECT w.term FROM weights w WHERE EXISTS (
+               SELECT FROM ingestion_posting
+               WHERE workspace_id = %(workspace)s AND term = w.term AND chunk_id = best.chunk_id)
+           ORDER BY w.weight DESC, w.term) ELSE '{}' END AS terms
+FROM (SELECT chunk_id, sum(score) AS score, bool_or(has_words) AS has_words
+      FROM (SELECT chunk_id, score, true AS has_words FROM scored
+            UNION ALL SELECT chunk_id, score, false FROM beside) AS either
+      GROUP BY chunk_id
+      HAVING bool_or(has_words) OR %(wordless)s
+      ORDER BY score DESC, chunk_id
+      LIMIT %(count)s) AS best
 ORDER BY score DESC, chunk_id
-LIMIT %(count)s
 """
 
 # What a hit shows. ``end`` is an SQL keyword, hence the quotes.

@@ -209,3 +209,18 @@ def test_another_workspace_has_no_part_in_it(workspace: Workspace):
         assert not Cell.objects.exists()
         assert ChunkEmbedding.objects.count() == 60
     assert len(found(other, "Ada Lind", COUNT)) == 60
+
+
+def test_vectors_far_from_each_other_are_not_all_of_one_cell():
+    """Their mean is near none of them, but nearer than any other centre, unless it is as long."""
+    chance = np.random.default_rng(1)
+    scattered = np.eye(64, dtype=np.float32)[0] + chance.normal(0, 0.3, (900, 64))
+    gathered = np.eye(64)[1] + chance.normal(0, 0.01, (100, 64))
+    vectors = np.vstack([scattered, gathered]).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    centres = cells.centres_of(vectors, 40)
+
+    assert len(centres) <= 40
+    assert np.allclose(np.linalg.norm(centres, axis=1), 1, atol=1e-5)
+    assert np.bincount(cells.nearest_centres(vectors, centres)).max() <= 150

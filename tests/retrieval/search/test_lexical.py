@@ -185,3 +185,34 @@ def test_the_terms_of_a_word_are_found_once_however_many_it_has(monkeypatch):
     lexical.surfaces_of("灯塔" * 50)
 
     assert len(asked) == len(set(asked))
+
+
+@pytest.mark.django_db
+def test_common_words_that_are_not_read_in_full_count_all_the_same(monkeypatch):
+    workspace = rows.make_workspace()
+    texts = ["The lamp burns.", "The lamp and the buoy.", "The lamp was lit.", "The buoy sank."]
+    for number, text in enumerate(texts):
+        rows.make_document(workspace, f"d{number}", text)
+    in_full = best(workspace, "lamp buoy")
+
+    monkeypatch.setattr(lexical, "READ", 1)
+    found = best(workspace, "lamp buoy")
+
+    assert [row[::2] for row in found] == [row[::2] for row in in_full if "buoy" in row[2]]
+    assert [row[1] for row in found] == pytest.approx(
+        [row[1] for row in in_full if "buoy" in row[2]]
+    )
+    assert found[0][2] == ["buoy", "lamp"]
+
+
+@pytest.mark.django_db
+def test_a_scope_holds_for_words_that_are_looked_up_too(monkeypatch):
+    monkeypatch.setattr(lexical, "READ", 1)
+    workspace = rows.make_workspace()
+    for number, text in enumerate(["The lamp and the buoy.", "The buoy sank.", "A lamp."]):
+        rows.make_document(workspace, f"d{number}", text)
+    inside = rows.make_document(workspace, "inside", "The lamp of the other buoy.")
+
+    found = best(workspace, "lamp buoy", documents=(inside.pk,))
+
+    assert [row[0] for row in found] == [chunk.pk for chunk in rows.chunks_of(inside)]
