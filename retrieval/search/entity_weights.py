@@ -62,6 +62,10 @@ class GraphView:
                 found[chunk_id] = max(found[chunk_id], MEANING * closeness)
         return dict(found)
 
+    @cached_property
+    def close_by_position(self) -> Floats:
+        return on_chunks(self.index, self.close)
+
     def closeness(self, chunk_id: UUID) -> float:
         return self.close.get(chunk_id, 0.0)
 
@@ -148,17 +152,18 @@ def positions_of(index: WalkIndex) -> Mapping[UUID, int]:
     return _names(index).positions
 
 
-def passages_of(view: GraphView, place: int) -> list[UUID]:
+def passages_of(view: GraphView, place: int, most: int | None = None) -> list[UUID]:
     """Return the scope's passages that mention an entity, those closest to the question first."""
     matrix = view.index.to_entities
     first, last = matrix.indptr[place : place + 2].tolist()
-    shares = dict(
-        zip(matrix.indices[first:last].tolist(), matrix.data[first:last].tolist(), strict=True)
-    )
-    inside = [one for one in shares if view.within is None or view.within[one]]
+    mentioning, shares = matrix.indices[first:last], matrix.data[first:last]
+    if view.within is not None:
+        inside = view.within[mentioning]
+        mentioning, shares = mentioning[inside], shares[inside]
+    # Sorted in numpy: a hub is mentioned in a third of all passages.
+    order = np.lexsort((mentioning, -shares, -view.close_by_position[mentioning]))[:most]
     ids = view.index.chunk_ids
-    inside.sort(key=lambda one: (-view.closeness(ids[one]), -shares[one], one))
-    return [ids[one] for one in inside]
+    return [ids[one] for one in mentioning[order].tolist()]
 
 
 def on_chunks(index: WalkIndex, near: Closeness) -> Floats:

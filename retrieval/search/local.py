@@ -18,9 +18,11 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
+
+import numpy as np
 
 from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds
@@ -80,12 +82,12 @@ def search(query: Query) -> ModeResult:
     rows = entities_of(query, [*chosen, *(end for one in relationships for end in one.ends)])
     stating = {place.chunk_id for one in relationships for place in one.evidence}
     passages = _best(query, found, stating)
-    order = by_entity(view, chosen, relationships)
+    ids = [one.chunk_id for one in passages]
     return ModeResult(
         hybrid.topped_up(query, passages),
         _records(query, view, chosen, relationships, rows),
         seeds=seeds_of((), chosen, rows),
-        reading=arranged([one.chunk_id for one in passages], order),
+        reading=arranged(ids, by_entity(view, chosen, relationships, ids)),
     )
 
 
@@ -130,11 +132,17 @@ def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
 
 
 def by_entity(
-    view: GraphView, chosen: Iterable[UUID], relationships: Sequence[Relationship]
+    view: GraphView,
+    chosen: Iterable[UUID],
+    relationships: Sequence[Relationship],
+    passages: Iterable[UUID],
 ) -> list[UUID]:
-    """Order the scope's passages by the first entity they mention, then by how many of its
-    relationships they state, then by closeness to the question."""
+    """Order passages by the first entity they mention, then by how many of its relationships they
+    state, then by closeness to the question; without those that mention none."""
     positions = entity_weights.positions_of(view.index)
+    wanted = np.zeros(len(view.index.chunk_ids), np.bool_)
+    wanted[[view.index.chunk_positions[one] for one in passages]] = True
+    view = replace(view, within=wanted)
     stated = Counter(
         (end, chunk_id)
         for one in relationships

@@ -123,7 +123,7 @@ def _entity_sources(view: GraphView, entity: EntityFacts) -> list[UUID]:
     gone."""
     described = [chunk_id for chunk_id, _, _ in entity.sources]
     position = positions_of(view.index).get(entity.id)
-    mentioned = passages_of(view, position)[: 2 * SOURCES] if position is not None else []
+    mentioned = passages_of(view, position, 2 * SOURCES) if position is not None else []
     return list(dict.fromkeys([*described, *mentioned]))
 
 

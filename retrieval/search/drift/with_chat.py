@@ -81,7 +81,7 @@ class HypotheticalReply(BaseModel):
 
 def nearest_topics(
     query: Query, chat: ChatModel, reports: RankedReports
-) -> tuple[tuple[Ranked, ...], int]:
+) -> tuple[Sequence[Ranked], int]:
     """Return the topics, those nearest to a hypothetical answer first, and the calls made.
 
     Without such an answer, the order by the question itself stays.
@@ -103,8 +103,7 @@ def nearest_topics(
     vector.make()
     like_it = replace(query, question=wanted, vector=vector, notes=[])
     with access.in_workspace(query.workspace_id):
-        topics = [one.topic for one in sorted(ranked, key=lambda one: one.topic.place)]
-        return tuple(ranking.rank(like_it, reports.library, topics)), 1
+        return ranking.rank(like_it, reports.library, reports.visible), 1
 
 
 # --- the first answers ----------------------------------------------------------------------------

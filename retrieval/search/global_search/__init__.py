@@ -49,12 +49,12 @@ def searched(
 def ranked_reports(query: Query) -> RankedReports | None:
     """Return the reports to search; None, with a note, if there are none. Call in a transaction."""
     library = reports.load(query)
-    shown = reports.topics(query, library)
-    if shown:
+    visible = reports.visible(query, library)
+    if visible.topics:
         if library.waiting:
             some = "One topic has" if library.waiting == 1 else f"{library.waiting:,} topics have"
             query.note("reports_pending", f"{some} no report yet and could not be searched.")
-        return RankedReports(library, tuple(ranking.rank(query, library, shown)))
+        return RankedReports(library, visible, ranking.rank(query, library, visible))
     if library.reports:
         query.note("no_report_in_scope", f"No topic's report cites these documents. {INSTEAD}")
     else:

@@ -21,7 +21,7 @@ from retrieval.search.global_search.model_calls import (
     clean,
 )
 from retrieval.search.global_search.ranking import Ranked
-from retrieval.search.global_search.reports import Library
+from retrieval.search.global_search.reports import Library, Visible
 from retrieval.search.global_search.selecting import DEEPEST, Forest, Selection
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult, Point, Record, Seed
@@ -54,7 +54,8 @@ class RankedReports:
     """A workspace's reports, and those visible to a question, ranked by it."""
 
     library: Library
-    ranked: tuple[Ranked, ...]
+    visible: Visible
+    ranked: Sequence[Ranked]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, overload
 from uuid import UUID
 
+import numpy as np
 from django.utils.functional import cached_property
+from numpy.typing import NDArray
 
 from kb_project.text.terms import terms
 from retrieval.search import dense, lexical
-from retrieval.search.global_search.reports import Library, Part, Topic
+from retrieval.search.global_search.reports import Library, Part, Topic, Visible
 from retrieval.search.query import Note, Query, ScoredChunk
 from retrieval.search.results import ModeResult, Record, RecordKind, Seed
 
@@ -73,38 +75,64 @@ class Ranked:
         )
 
 
-def rank(query: Query, library: Library, topics: Sequence[Topic]) -> list[Ranked]:
+class Ranking(Sequence[Ranked]):
+    """Topics by their scores, best first. Each is put together when it is asked for: most never
+    are."""
+
+    def __init__(
+        self,
+        topics: Sequence[Topic],
+        scores: NDArray[np.float64],
+        near: Mapping[UUID, float],
+        by_part: Mapping[Part, float],
+    ) -> None:
+        self._topics, self._scores, self._near, self._by_part = topics, scores, near, by_part
+        # Stable: equal scores keep the library's order.
+        self._order = np.argsort(-scores, kind="stable")
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, place: int) -> Ranked: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Ranked]: ...
+    def __getitem__(self, place: int | slice) -> Ranked | list[Ranked]:
+        if isinstance(place, slice):
+            return [self._ranked(position) for position in self._order[place].tolist()]
+        return self._ranked(int(self._order[place]))
+
+    def _ranked(self, position: int) -> Ranked:
+        score = float(self._scores[position])
+        return Ranked(self._topics[position], score, self._near, self._by_part)
+
+
+def rank(query: Query, library: Library, visible: Visible) -> Ranking:
     """Rank every topic, best first; the same question gives the same order."""
     wanted = list(dict.fromkeys(terms(query.question)))
-    shown = {topic.place: topic.parts for topic in topics}
-    by_words, by_parts = library.words.scores(wanted, shown)
+    by_words, by_parts = library.words.scores(wanted, visible.seen)
     most = max(by_words.values(), default=0.0) or 1.0
     best = max(by_parts.values(), default=0.0) or 1.0
     by_part = {part: score / best for part, score in by_parts.items()}
     near = closeness(query)
-    by_passages = _by_passages(library, shown, near)
-    ranked = [
-        Ranked(
-            topic,
-            by_words.get(topic.place, 0.0) / most
-            + by_passages.get(topic.place, 0.0)
-            + RATING * topic.report.rating / 10,
-            near,
-            by_part,
-        )
-        for topic in topics
-    ]
-    return sorted(ranked, key=lambda one: (-one.score, one.topic.place))
+    scores = RATING / 10 * visible.ratings
+    for found in ({place: score / most for place, score in by_words.items()},
+                  _by_passages(library, visible, near)):  # fmt: skip
+        for place, score in found.items():
+            scores[visible.positions[place]] += score
+    return Ranking(visible.topics, scores, near, by_part)
 
 
 def _by_passages(
-    library: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
+    library: Library, visible: Visible, near: Mapping[UUID, float]
 ) -> dict[int, float]:
     """Compute reports' closeness: the mean over their ``TELLING`` nearest passages."""
     found: defaultdict[int, list[float]] = defaultdict(list)
     for chunk, score in near.items():
         places = {
-            place for place, part in library.resting.get(chunk, ()) if part in shown.get(place, ())
+            place
+            for place, part in library.resting.get(chunk, ())
+            if place in visible.positions and part in visible.topics[visible.positions[place]].parts
         }
         for place in places:
             found[place].append(score)

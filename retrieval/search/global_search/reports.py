@@ -12,9 +12,12 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ingestion.knowledge import corpus
 from ingestion.knowledge.corpus import CorpusCounts
@@ -24,7 +27,7 @@ from retrieval.search import sql
 from retrieval.search.process_cache import CACHE
 from retrieval.search.query import Query
 
-REPORT_BYTES: Final = 1_500
+REPORT_BYTES: Final = 2_000
 STATEMENT_BYTES: Final = 900
 """A report and a statement in memory beside their texts, with their words in the index."""
 MOST_GARBAGE: Final = 1 / 2
@@ -87,45 +90,58 @@ class WordIndex:
                     self._held[term] = array("I", self._held.get(term, ()))
                 self._held[term].extend((slot, number, count))
 
-    def scores(
-        self, wanted: Sequence[str], shown: Mapping[int, frozenset[int]]
-    ) -> tuple[dict[int, float], dict[Part, float]]:
-        """Return the BM25 scores of reports and of their parts, for ``shown`` parts by place.
-
-        What is not shown adds nothing, not even to the statistics.
-        """
+    def seen(self, parts: Mapping[int, frozenset[int]]) -> Seen:
+        """Return these parts, by the place of their report, ready for ``scores``."""
         slots = self._slots
         lengths = {
-            place: sum(self._lengths[slots[place]][number] for number in parts)
-            for place, parts in shown.items()
+            place: sum(self._lengths[slots[place]][number] for number in numbers)
+            for place, numbers in parts.items()
         }
         mean = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
-        by_slot = {slots[place]: (place, parts) for place, parts in shown.items()}
+        return Seen(
+            lengths, mean, {slots[place]: (place, numbers) for place, numbers in parts.items()}
+        )
+
+    def scores(
+        self, wanted: Sequence[str], seen: Seen
+    ) -> tuple[dict[int, float], dict[Part, float]]:
+        """Return the BM25 scores of the reports and parts that have wanted terms.
+
+        What is not seen adds nothing, not even to the statistics.
+        """
         whole: defaultdict[int, float] = defaultdict(float)
         parts: defaultdict[Part, float] = defaultdict(float)
         for term in wanted:
-            found = self._found(term, by_slot)
+            found = self._found(term, seen)
             counts: Counter[int] = Counter()
             for place, _, count in found:
                 counts[place] += count
-            rarity = math.log(1 + (len(shown) - len(counts) + 0.5) / (len(counts) + 0.5))
+            rarity = math.log(1 + (len(seen.lengths) - len(counts) + 0.5) / (len(counts) + 0.5))
             for place, count in counts.items():
-                whole[place] += rarity * _saturated(count, lengths[place] / mean)
+                whole[place] += rarity * _saturated(count, seen.lengths[place] / seen.mean)
             for place, number, count in found:
                 parts[place, number] += rarity * _saturated(count, 1.0)
         return dict(whole), dict(parts)
 
-    def _found(
-        self, term: str, by_slot: Mapping[int, tuple[int, frozenset[int]]]
-    ) -> list[tuple[int, int, int]]:
-        """Return the place, the part and the count wherever a shown part has the term."""
+    def _found(self, term: str, seen: Seen) -> list[tuple[int, int, int]]:
+        """Return the place, the part and the count wherever a seen part has the term."""
         held = self._held.get(term, ())
         found = []
         for slot, number, count in zip(held[0::3], held[1::3], held[2::3], strict=True):
-            place, parts = by_slot.get(slot, _NOWHERE)
+            place, parts = seen.by_slot.get(slot, _NOWHERE)
             if number in parts:
                 found.append((place, number, count))
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is seen of an index: the terms of each report by its place, their mean, and the place
+    and the parts at each slot."""
+
+    lengths: Mapping[int, int]
+    mean: float
+    by_slot: Mapping[int, tuple[int, frozenset[int]]]
 
 
 _NOWHERE: Final[tuple[int, frozenset[int]]] = (0, frozenset())
@@ -185,6 +201,8 @@ class Library:
     resting: Mapping[UUID, Sequence[Part]]
     """The statements that rest on each chunk: the report's place, and the statement's number from
     1."""
+    everything: Visible
+    """What a question about all documents sees, made once."""
 
     @classmethod
     def of(
@@ -196,7 +214,11 @@ class Library:
             for number, statement in enumerate(report.statements, start=1):
                 for chunk in statement.chunks:
                     resting[chunk].append((place, number))
-        return cls(reports, _indexed(reports, before), waiting, dict(resting))
+        words = _indexed(reports, before)
+        everything = Visible.of(
+            (_shown(place, report, None) for place, report in enumerate(reports)), words
+        )
+        return cls(reports, words, waiting, dict(resting), everything)
 
     @property
     def size(self) -> int:
@@ -258,10 +280,39 @@ class Topic:
     def parts(self) -> frozenset[int]:
         """The numbers of its parts in the word index."""
         if self.is_whole:
-            return frozenset(range(len(self.report.statements) + 1))
+            return _first(len(self.report.statements) + 1)
         shown = set(map(id, self.statements))
         numbered = enumerate(self.report.statements, start=1)
         return frozenset(number for number, one in numbered if id(one) in shown)
+
+
+@cache
+def _first(count: int) -> frozenset[int]:
+    return frozenset(range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """What a question may see: the topics, in the library's order, and their parts in the index.
+
+    ``positions`` are those of the topics by their place; ``ratings`` has each topic's own.
+    """
+
+    topics: tuple[Topic, ...]
+    positions: Mapping[int, int]
+    ratings: NDArray[np.float64]
+    seen: Seen
+
+    @classmethod
+    def of(cls, topics: Iterable[Topic], words: WordIndex) -> Visible:
+        """Leave out topics that rest on nothing."""
+        kept = tuple(one for one in topics if any(said.chunks for said in one.statements))
+        return cls(
+            topics=kept,
+            positions={topic.place: position for position, topic in enumerate(kept)},
+            ratings=np.array([topic.report.rating for topic in kept], np.float64),
+            seen=words.seen({topic.place: topic.parts for topic in kept}),
+        )
 
 
 def load(query: Query) -> Library:
@@ -275,16 +326,18 @@ def _size(library: Library) -> int:
     return library.size
 
 
-def topics(query: Query, library: Library) -> list[Topic]:
-    """Return what the question may see of the reports, skipping those that rest on nothing."""
+def visible(query: Query, library: Library) -> Visible:
+    """Return what the question may see of the reports."""
     left_out = _left_out(query)
+    if query.documents is None and not left_out:
+        return library.everything
     scope = None if query.documents is None else frozenset(query.documents)
     shown = (
         _shown(place, report, scope)
         for place, report in enumerate(library.reports)
         if report.community not in left_out
     )
-    return [topic for topic in shown if any(one.chunks for one in topic.statements)]
+    return Visible.of(shown, library.words)
 
 
 def _shown(place: int, report: Report, scope: frozenset[UUID] | None) -> Topic:

@@ -30,8 +30,8 @@ class Forest:
     """The reports visible to a question, arranged as their topics are nested."""
 
     def __init__(self, reports: Iterable[Report], ranked: Sequence[Ranked]) -> None:
-        self.ranked = ranked
-        self._shown = {one.topic.report.community: one for one in ranked}
+        self.ranked = list(ranked)
+        self._shown = {one.topic.report.community: one for one in self.ranked}
         self._reports = {report.community: report for report in reports}
         self._within: defaultdict[UUID | None, list[Report]] = defaultdict(list)
         for report in self._reports.values():

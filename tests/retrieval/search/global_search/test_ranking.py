@@ -66,7 +66,7 @@ def test_the_sources_of_a_report_come_the_nearest_to_the_question_first():
 def test_the_same_question_gives_the_same_order():
     reef = lights_and_roads()
 
-    assert rank(reef, "Who trims?")[0] == rank(reef, "Who trims?")[0]
+    assert list(rank(reef, "Who trims?")[0]) == list(rank(reef, "Who trims?")[0])
 
 
 def held(*titles: str, chunks: int) -> list[Ranked]:

@@ -28,7 +28,11 @@ def shelf(reef):
 def seen(reef, **options):
     query = reef.query("Why?", **options)
     with access.in_workspace(reef.workspace.pk):
-        return reports.topics(query, reports.load(query))
+        return list(reports.visible(query, reports.load(query)).topics)
+
+
+def scores(index, terms, parts):
+    return index.scores(terms, index.seen(parts))
 
 
 def texts(found):
@@ -81,11 +85,11 @@ def test_only_reports_that_changed_are_read_again(reef):
     made = Library.of(after.reports, after.waiting)
     everything = {place: frozenset({0, 1}) for place in range(len(after.reports))}
     for words in (["tide"], ["lamp", "keeper0"], ["gravel"], ["lighthous"]):
-        assert after.words.scores(words, everything) == made.words.scores(words, everything)
+        assert scores(after.words, words, everything) == scores(made.words, words, everything)
     assert after.resting == made.resting
-    kept = before.words.scores(["lamp"], {0: frozenset({0, 1}), 1: frozenset({0, 1})})
+    both = {0: frozenset({0, 1}), 1: frozenset({0, 1})}
     again = Library.of(before.reports, 0).words
-    assert kept == again.scores(["lamp"], {0: frozenset({0, 1}), 1: frozenset({0, 1})})
+    assert scores(before.words, ["lamp"], both) == scores(again, ["lamp"], both)
 
 
 def test_a_topic_without_a_report_is_waited_for(reef):
@@ -168,14 +172,14 @@ EVERYTHING = {place: frozenset(range(len(parts))) for place, parts in enumerate(
 
 
 def test_reports_are_scored_by_their_terms_the_rarer_the_more():
-    whole, _ = WordIndex(REPORTS).scores(["lamp"], EVERYTHING)
+    whole, _ = scores(WordIndex(REPORTS), ["lamp"], EVERYTHING)
 
     assert whole.keys() == {0, 1}
     assert whole[0] > whole[1] > 0
 
 
 def test_parts_are_scored_too():
-    _, parts = WordIndex(REPORTS).scores(["oil", "lamp"], EVERYTHING)
+    _, parts = scores(WordIndex(REPORTS), ["oil", "lamp"], EVERYTHING)
 
     assert max(parts, key=lambda part: parts[part]) == (0, 2)
     assert (1, 1) not in parts
@@ -185,8 +189,8 @@ def test_what_is_not_shown_adds_nothing_not_even_to_the_statistics():
     shown = {0: frozenset({1}), 2: frozenset({0, 1})}
     alone = WordIndex([["", "A lamp shines."], ["Oil", "Oil comes by boat."]])
 
-    whole, parts = WordIndex(REPORTS).scores(["lamp", "oil"], shown)
-    same, _ = alone.scores(["lamp", "oil"], {0: frozenset({1}), 1: frozenset({0, 1})})
+    whole, parts = scores(WordIndex(REPORTS), ["lamp", "oil"], shown)
+    same, _ = scores(alone, ["lamp", "oil"], {0: frozenset({1}), 1: frozenset({0, 1})})
 
     assert whole[0] == pytest.approx(same[0])
     assert whole[2] == pytest.approx(same[1])
@@ -194,6 +198,6 @@ def test_what_is_not_shown_adds_nothing_not_even_to_the_statistics():
 
 
 def test_no_reports_and_no_terms_score_nothing():
-    assert WordIndex([]).scores(["lamp"], {}) == ({}, {})
-    assert WordIndex(REPORTS).scores([], EVERYTHING) == ({}, {})
-    assert WordIndex(REPORTS).scores(["telescope"], EVERYTHING) == ({}, {})
+    assert scores(WordIndex([]), ["lamp"], {}) == ({}, {})
+    assert scores(WordIndex(REPORTS), [], EVERYTHING) == ({}, {})
+    assert scores(WordIndex(REPORTS), ["telescope"], EVERYTHING) == ({}, {})
