@@ -3,7 +3,7 @@
 Names and relationships lead to one list of passages, meaning and words to another. As in LightRAG,
 the lists take turns: what comes first does not depend on how much is asked for. Fused by rank,
 longer lists pull up what both hold, over what names alone lead to (all evidence of multi-hop
-questions within the first 8 of 20 passages: 0.55 instead of 0.80).
+questions within the first 8 of 20 passages: 0.55 instead of 0.82).
 """
 
 from __future__ import annotations

@@ -116,23 +116,21 @@ def rank(query: Query, library: Library, visible: Visible) -> Ranking:
     by_part = {part: score / best for part, score in by_parts.items()}
     near = closeness(query)
     scores = RATING / 10 * visible.ratings
-    for found in ({place: score / most for place, score in by_words.items()},
-                  _by_passages(library, visible, near)):  # fmt: skip
-        for place, score in found.items():
-            scores[visible.positions[place]] += score
+    for place, score in by_words.items():
+        scores[visible.positions[place]] += score / most
+    for place, score in _by_passages(library, visible.seen.parts, near).items():
+        scores[visible.positions[place]] += score
     return Ranking(visible.topics, scores, near, by_part)
 
 
 def _by_passages(
-    library: Library, visible: Visible, near: Mapping[UUID, float]
+    library: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
 ) -> dict[int, float]:
     """Compute reports' closeness: the mean over their ``TELLING`` nearest passages."""
     found: defaultdict[int, list[float]] = defaultdict(list)
     for chunk, score in near.items():
         places = {
-            place
-            for place, part in library.resting.get(chunk, ())
-            if place in visible.positions and part in visible.topics[visible.positions[place]].parts
+            place for place, part in library.resting.get(chunk, ()) if part in shown.get(place, ())
         }
         for place in places:
             found[place].append(score)

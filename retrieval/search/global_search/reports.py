@@ -98,9 +98,7 @@ class WordIndex:
             for place, numbers in parts.items()
         }
         mean = max(1.0, sum(lengths.values()) / max(1, len(lengths)))
-        return Seen(
-            lengths, mean, {slots[place]: (place, numbers) for place, numbers in parts.items()}
-        )
+        return Seen(parts, lengths, mean, {slots[place]: place for place in parts})
 
     def scores(
         self, wanted: Sequence[str], seen: Seen
@@ -128,23 +126,21 @@ class WordIndex:
         held = self._held.get(term, ())
         found = []
         for slot, number, count in zip(held[0::3], held[1::3], held[2::3], strict=True):
-            place, parts = seen.by_slot.get(slot, _NOWHERE)
-            if number in parts:
+            place = seen.by_slot.get(slot)
+            if place is not None and number in seen.parts[place]:
                 found.append((place, number, count))
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is seen of an index: the terms of each report by its place, their mean, and the place
-    and the parts at each slot."""
+    """What is seen of an index: the parts and the terms of each report by its place, the mean of
+    the terms, and the place of each slot."""
 
+    parts: Mapping[int, frozenset[int]]
     lengths: Mapping[int, int]
     mean: float
-    by_slot: Mapping[int, tuple[int, frozenset[int]]]
-
-
-_NOWHERE: Final[tuple[int, frozenset[int]]] = (0, frozenset())
+    by_slot: Mapping[int, int]
 
 
 def _saturated(count: int, length: float) -> float:
