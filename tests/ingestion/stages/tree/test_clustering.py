@@ -25,7 +25,7 @@ def assert_sound(found: list[clustering.Cluster], items: int) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 11, 12, 13, 29])
-def test_sets_too_small_for_umap_are_clustered_all_the_same(number: int):
+def test_sets_of_a_few_unlike_items_are_clustered_all_the_same(number: int):
     assert_sound(clusters(subjects(number, 1)), number)
 
 
@@ -96,11 +96,3 @@ def test_a_cluster_that_is_nobody_s_first_is_left_out():
 
 def test_an_item_may_be_in_two_clusters():
     assert cores([{0: 0.6, 1: 1.0}, {0: 0.4, 2: 1.0}]) == [[0, 1], [2]]
-
-
-def test_umap_that_makes_no_numbers_gives_way_to_components(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(
-        clustering, "_by_umap", lambda vectors, _neighbours: np.full((len(vectors), 10), np.nan)
-    )
-
-    assert_sound(clusters(subjects(8, 5)), 40)
