@@ -252,9 +252,9 @@ def _bundled(
             bundles = Bundles([one.members for one in siblings], near, documents)
             made = [[siblings[place] for place in places] for places in bundles.made()]
             if parent is None:
-                alone = [sorted(siblings[place].members) for place in bundles.alone]
+                alone = [_members(siblings[place] for place in places) for places in bundles.alone]
             else:
-                made += [[siblings[place]] for place in bundles.alone]
+                made += [[siblings[place] for place in places] for places in bundles.alone]
             siblings = [_bundle(members, key, children) for members in made]
         placed = [replace(one, level=level) for one in siblings]
         kept += placed
@@ -269,7 +269,11 @@ def _bundle(
         return members[0]
     key = f"bundle {len(children)}"
     children[key] = [replace(one, parent=key) for one in members]
-    return _Unplaced(key, 0, frozenset().union(*(one.members for one in members)), parent)
+    return _Unplaced(key, 0, frozenset(_members(members)), parent)
+
+
+def _members(clusters: Iterable[_Unplaced]) -> list[int]:
+    return sorted(frozenset[int]().union(*(one.members for one in clusters)))
 
 
 class Bundles:
@@ -301,11 +305,12 @@ class Bundles:
             for document in in_documents:
                 self._places[document].add(place)
         self._into = list(range(len(clusters)))
-        self.alone: list[int] = []
-        """Clusters unrelated to any other, found when there were too many."""
+        self.alone: list[list[int]] = []
+        """The bundles unrelated to any other, found when there were too many."""
 
     def made(self) -> list[list[int]]:
         """The clusters' indexes by bundle, without those in ``alone``."""
+        unrelated = set()
         heap = [(size, self._first(place), place) for place, size in enumerate(self._sizes)]
         heapq.heapify(heap)
         left = len(heap)
@@ -316,14 +321,15 @@ class Bundles:
             partner = self._partner(place)
             left -= 1
             if partner is None:
-                self.alone.append(place)
+                unrelated.add(place)
                 continue
             self._merge(place, partner)
             heapq.heappush(heap, (self._sizes[partner], self._first(partner), partner))
         bundles: defaultdict[int, list[int]] = defaultdict(list)
         for place in range(len(self._clusters)):
             bundles[self._bundle_of(place)].append(place)
-        return [members for place, members in bundles.items() if place not in self.alone]
+        self.alone = [bundles[place] for place in sorted(unrelated)]
+        return [members for place, members in bundles.items() if place not in unrelated]
 
     def _first(self, place: int) -> int:
         return min(self._clusters[place])

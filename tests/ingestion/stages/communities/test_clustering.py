@@ -275,3 +275,13 @@ def test_topics_that_share_nothing_are_gathered_with_the_rest_where_they_are_too
 
     assert len(topics) == MOST_SIBLINGS
     assert [len(one.members) for one in rest] == [150 - 5 * MOST_SIBLINGS]
+
+
+def test_topics_that_were_joined_before_they_share_nothing_more_are_gathered_whole():
+    groups = [link for n in range(60) for link in clique(5 * n, 5)]
+    pairs = as_links([(5 * n, 5 * n + 5, 0.1) for n in range(0, 60, 2)])
+
+    tops = roots(hierarchy(ids(300), groups + pairs))
+
+    assert len(tops) == MOST_SIBLINGS + 1
+    assert sorted(entity for top in tops for entity in top.members) == ids(300)
