@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, LiteralString
 from uuid import UUID, uuid5
@@ -24,7 +24,7 @@ from ingestion.models import Clustering, Community, Entity, IngestionJob
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities import keeping
-from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
+from ingestion.stages.communities.clustering import PLACES, Cluster, Graph, Link, hierarchy
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
 from workspaces import access
@@ -33,17 +33,18 @@ from workspaces import access
 # and the last depends on when documents were added, not on their ids: one that is added again has
 # another.
 LINKS: Final[LiteralString] = """
+WITH document AS MATERIALIZED (
+    SELECT id, row_number() OVER (ORDER BY created_at, id) * %(places)s AS place
+      FROM ingestion_document WHERE workspace_id = %(workspace)s
+)
 SELECT relationship.source_id, relationship.target_id, relationship.weight, first, last
 FROM ingestion_relationship AS relationship
-LEFT JOIN (SELECT relationship_id, min(place) AS first, max(place) AS last
-           FROM (SELECT one.relationship_id,
-                        to_char(document.created_at, 'YYYYMMDDHH24MISSUS-') || document.id || ' '
-                        || lpad(one.start::text, 9, '0') AS place
-                 FROM ingestion_evidence AS one
-                 JOIN ingestion_document AS document
-                   ON document.workspace_id = %(workspace)s AND document.id = one.document_id
-                 WHERE one.workspace_id = %(workspace)s) AS placed
-           GROUP BY relationship_id) AS evidence ON relationship_id = relationship.id
+LEFT JOIN (SELECT one.relationship_id, min(document.place + one.start) AS first,
+                  max(document.place + one.start) AS last
+             FROM ingestion_evidence AS one
+             JOIN document ON document.id = one.document_id
+            WHERE one.workspace_id = %(workspace)s
+            GROUP BY one.relationship_id) AS evidence ON relationship_id = relationship.id
 WHERE relationship.workspace_id = %(workspace)s
 """
 
@@ -90,12 +91,12 @@ FOR KEY SHARE OF entity
 # Shared members divided by the members of both: below this it is a different community.
 LEAST_OVERLAP: Final = 0.3
 
-Membership = tuple[UUID, UUID]
+Membership = tuple[UUID, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A community with its members, including those of sub-communities.
+    """A community with its members, including those of sub-communities, by their numbers.
 
     ``size`` is what the row says: it differs from the members if an entity has been deleted.
     """
@@ -103,7 +104,7 @@ class Group:
     id: UUID
     level: int
     parent: UUID | None
-    members: frozenset[UUID]
+    members: frozenset[int]
     size: int
 
     @property
@@ -126,42 +127,54 @@ class Changes:
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
-        old = _load(workspace_id)
-        # By name, so that equal documents have equal topics in any workspace.
+        # Numbered by name, so that equal documents have equal topics in any workspace.
         named = Entity.objects.in_workspace(workspace_id).order_by("key", "sense")
-        entities = named.values_list("pk", flat=True)
-        links = [Link(*row) for row in run_sql(LINKS, {"workspace": workspace_id})]
-        clusters = _clusters(workspace_id, list(entities), links, as_clusters(old, workspace_id))
-        new = identified(clusters, old, workspace_id)
+        entities = list(named.values_list("pk", flat=True))
+        number = {entity: place for place, entity in enumerate(entities)}
+        old = _load(workspace_id, number)
+        graph = Graph.of(len(entities), _links(workspace_id, number))
+        clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id))
+        new = identified(clusters, old, workspace_id, entities)
         found = changes(old, new)
-        _save(workspace_id, found)
+        _save(workspace_id, found, entities)
     progress(1, 1)
     return StageOutcome(written=len(found.added) + len(found.moved) + len(found.removed))
 
 
-def _clusters(
-    workspace_id: UUID, entities: Sequence[UUID], links: Sequence[Link], old: Sequence[Cluster]
-) -> Sequence[Cluster]:
+def _clusters(workspace_id: UUID, graph: Graph, old: Sequence[Cluster]) -> Sequence[Cluster]:
     """The earlier clusters with what changed since; those of the whole graph when that is due."""
     names = [one.name for one in fields(keeping.Figures)]
     if last := Clustering.objects.in_workspace(workspace_id).values(*names).first():
-        clusters, now = keeping.brought_up_to_date(entities, links, old)
+        clusters, now = keeping.brought_up_to_date(graph, old)
         if not keeping.is_due(now, keeping.Figures(**last)):
             return clusters
-    clusters, now = keeping.kept_or_new(hierarchy(entities, links), old, links)
+    clusters, now = keeping.kept_or_new(hierarchy(graph), old, graph)
     Clustering.objects.update_or_create(workspace_id=workspace_id, defaults=asdict(now))
     return clusters
 
 
-def _load(workspace_id: UUID) -> dict[UUID, Group]:
+def _links(workspace_id: UUID, number: Mapping[UUID, int]) -> Iterator[Link]:
+    """The relationships; entities deleted or made since they were numbered have none."""
+    for source, target, *rest in run_sql(LINKS, {"workspace": workspace_id, "places": PLACES}):
+        if source in number and target in number:
+            yield Link(number[source], number[target], *rest)
+
+
+def _load(workspace_id: UUID, number: Mapping[UUID, int]) -> dict[UUID, Group]:
     rows = run_sql(COMMUNITIES, {"workspace": workspace_id})
     return {
-        id_: Group(id_, level, parent, frozenset(members or ()), size)
+        id_: Group(
+            id_,
+            level,
+            parent,
+            frozenset(number[one] for one in members or () if one in number),
+            size,
+        )
         for id_, level, parent, size, members in rows
     }
 
 
-def _save(workspace_id: UUID, found: Changes) -> None:
+def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:
     workspace = {"workspace": workspace_id}
     if found.removed:
         run_sql(REMOVE, {**workspace, "ids": found.removed})
@@ -169,14 +182,20 @@ def _save(workspace_id: UUID, found: Changes) -> None:
     _move(workspace, found.moved)
     pair: Columns = {"community_id": "uuid", "entity_id": "uuid"}
     if found.left:
-        with temporary_rows("left_members", pair, found.left):
+        with temporary_rows("left_members", pair, _named(found.left, entities)):
             run_sql(LEAVE, workspace)
     if found.joined:
-        with temporary_rows("new_members", pair, found.joined):
+        with temporary_rows("new_members", pair, _named(found.joined, entities)):
             run_sql(JOIN, workspace)
     if found.changed:
         changed = Community.objects.in_workspace(workspace_id).filter(pk__in=found.changed)
         changed.filter(is_changed=False).update(is_changed=True)
+
+
+def _named(
+    memberships: Iterable[Membership], entities: Sequence[UUID]
+) -> Iterator[tuple[UUID, UUID]]:
+    return ((community, entities[member]) for community, member in memberships)
 
 
 def _add(workspace_id: UUID, groups: Sequence[Group]) -> None:
@@ -224,14 +243,18 @@ def as_clusters(old: Mapping[UUID, Group], workspace_id: UUID) -> list[Cluster]:
 
 # --- which community a cluster is -----------------------------------------------------------------
 def identified(
-    clusters: Sequence[Cluster], old: Mapping[UUID, Group], workspace_id: UUID
+    clusters: Sequence[Cluster],
+    old: Mapping[UUID, Group],
+    workspace_id: UUID,
+    entities: Sequence[UUID],
 ) -> dict[UUID, Group]:
     """The clusters as communities, by id, parents before children."""
     ids = _kept_ids(clusters, old, workspace_id)
     taken = {*ids.values(), *old}
     for place, cluster in enumerate(clusters):
         if place not in ids:
-            ids[place] = _new_id(cluster, workspace_id, taken)
+            members = sorted(entities[member] for member in cluster.members)
+            ids[place] = _new_id(members, cluster.level, workspace_id, taken)
             taken.add(ids[place])
     return {
         ids[place]: Group(
@@ -251,8 +274,15 @@ def _kept_ids(
     """Map each cluster's index to the id it keeps: the closest pairs first, each side used once."""
     rest = other_topics_id(workspace_id)
     ids = {place: rest for place, cluster in enumerate(clusters) if cluster.is_rest}
-    used = {rest}
-    for _, place, community in sorted(_overlaps(clusters, old)):
+    # Most have not changed, and nothing is closer than the same members at the same level.
+    same = {(one.level, one.members): one.id for one in old.values() if one.id != rest}
+    for place, cluster in enumerate(clusters):
+        if place not in ids and (found := same.pop((cluster.level, cluster.members), None)):
+            ids[place] = found
+    used = {rest, *ids.values()}
+    others = [(place, one) for place, one in enumerate(clusters) if place not in ids]
+    left = {id_: one for id_, one in old.items() if id_ not in used}
+    for _, place, community in sorted(_overlaps(others, left)):
         if place not in ids and community not in used:
             ids[place] = community
             used.add(community)
@@ -260,14 +290,14 @@ def _kept_ids(
 
 
 def _overlaps(
-    clusters: Sequence[Cluster], old: Mapping[UUID, Group]
+    clusters: Sequence[tuple[int, Cluster]], old: Mapping[UUID, Group]
 ) -> Iterable[tuple[tuple[float, int], int, UUID]]:
     """((distance, levels apart), index, old id) of every pair that is close enough."""
-    homes: defaultdict[UUID, list[UUID]] = defaultdict(list)
+    homes: defaultdict[int, list[UUID]] = defaultdict(list)
     for group in old.values():
         for entity in group.members:
             homes[entity].append(group.id)
-    for place, cluster in enumerate(clusters):
+    for place, cluster in clusters:
         shared = Counter(home for entity in cluster.members for home in homes.get(entity, ()))
         for community, common in shared.items():
             group = old[community]
@@ -276,11 +306,10 @@ def _overlaps(
                 yield (1 - overlap, abs(cluster.level - group.level)), place, community
 
 
-def _new_id(cluster: Cluster, workspace_id: UUID, taken: set[UUID]) -> UUID:
+def _new_id(members: Sequence[UUID], level: int, workspace_id: UUID, taken: set[UUID]) -> UUID:
     """Derive an id from the members, so that the same graph gives the same ids."""
-    members = "".join(entity.hex for entity in sorted(cluster.members))
-    digest = hashlib.sha256(members.encode()).hexdigest()
-    name = f"community {cluster.level} {digest}"
+    digest = hashlib.sha256("".join(entity.hex for entity in members).encode()).hexdigest()
+    name = f"community {level} {digest}"
     while (found := uuid5(workspace_id, name)) in taken:
         name += " again"
     return found
@@ -298,9 +327,10 @@ def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
         elif before.without_members != group.without_members:
             found.moved.append(group)
         members = before.members if before else frozenset()
-        found.joined.extend((group.id, entity) for entity in sorted(group.members - members))
-        found.left.extend((group.id, entity) for entity in sorted(members - group.members))
-        is_same = before is not None and group.members == members and before.size == group.size
+        if has_others := group.members != members:
+            found.joined.extend((group.id, entity) for entity in sorted(group.members - members))
+            found.left.extend((group.id, entity) for entity in sorted(members - group.members))
+        is_same = before is not None and not has_others and before.size == group.size
         if not is_same or children_before[group.id] != children_now[group.id]:
             found.changed.append(group.id)
     return found

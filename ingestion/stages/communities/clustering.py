@@ -22,10 +22,11 @@ from collections.abc import (
     Set as AbstractSet,
 )
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
-from uuid import UUID
+from typing import Final, NamedTuple, Self
 
 import graspologic_native
+import numpy as np
+from numpy.typing import NDArray
 
 MAX_SIZE: Final = 10
 SEED: Final = 0xDEADBEEF
@@ -47,14 +48,46 @@ Neighbours = Mapping[int, Mapping[int, float]]
 """Each node's neighbours, with the weight of each pair."""
 
 
-class Link(NamedTuple):
-    """A relationship; ``first`` and ``last`` name the first and last sentence of its evidence."""
+PLACES: Final = 1 << 32
+"""The first and last sentence of a relationship are numbers: that of their document, times this,
+plus their offset in it."""
 
-    source: UUID
-    target: UUID
+
+class Link(NamedTuple):
+    """A relationship between two nodes; ``first`` and ``last`` are sentences of its evidence."""
+
+    source: int
+    target: int
     weight: float
-    first: str | None = None
-    last: str | None = None
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Entities as nodes, numbered from 0: of equally good clusters, their order decides.
+
+    ``sentences`` are the first and last sentences behind the relationships of a node. In ``pairs``
+    are the two ends and the weight of each pair, once.
+    """
+
+    size: int
+    weights: Mapping[Pair, float]
+    near: Neighbours
+    sentences: Mapping[int, AbstractSet[int]]
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, size: int, links: Iterable[Link]) -> Self:
+        """The graph of these links, in any order."""
+        links = list(links)
+        weights = pair_weights(links)
+        near: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        for (a, b), weight in weights.items():
+            near[a][b] = near[b][a] = weight
+        ends = np.array(list(weights), np.int64).reshape(-1, 2)
+        pairs = ends[:, 0], ends[:, 1], np.fromiter(weights.values(), np.float64, len(weights))
+        return cls(size, weights, dict(near), _sentences(links), pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +98,7 @@ class Cluster:
     """
 
     level: int
-    members: frozenset[UUID]
+    members: frozenset[int]
     parent: int | None = None
     is_rest: bool = False
 
@@ -82,54 +115,45 @@ class _Unplaced:
 
 
 def hierarchy(
-    entities: Iterable[UUID],
-    links: Iterable[Link],
+    graph: Graph,
     *,
     max_size: int = MAX_SIZE,
-    settled: AbstractSet[UUID] = frozenset(),
-    apart: AbstractSet[UUID] = frozenset(),
+    settled: AbstractSet[int] = frozenset(),
+    apart: AbstractSet[int] = frozenset(),
 ) -> list[Cluster]:
-    """Clusters, parents before children: the same list for links in any order.
+    """Clusters, parents before children.
 
     Every entity is in exactly one cluster of level 0, and at most one of every further level.
-    Of equally good clusters, the order of the entities decides. Parts of the graph with an entity
-    that is ``settled`` have their topics already and get no clusters; those whose entities are all
-    ``apart`` stay gathered with what is too small for a topic.
+    Parts of the graph with an entity that is ``settled`` have their topics already and get no
+    clusters; those whose entities are all ``apart`` stay gathered with what is too small for a
+    topic.
     """
-    ids = list(dict.fromkeys(entities))
-    links = list(links)
-    weights = pair_weights(links, {entity: place for place, entity in enumerate(ids)})
-    sentences = _sentences(links)
-    topics, rest = _by_weight(components(len(ids), weights), sentences, ids)
-    new = [topic for topic in topics if settled.isdisjoint(ids[place] for place in topic)]
-    still = [topic for topic in new if apart >= {ids[place] for place in topic}]
-    new = [topic for topic in new if topic not in still]
-    in_topics = frozenset(place for topic in new for place in topic)
-    inside = {pair: weight for pair, weight in weights.items() if pair[0] in in_topics}
-    neighbours: defaultdict[int, dict[int, float]] = defaultdict(dict)
-    for (a, b), weight in inside.items():
-        neighbours[a][b] = neighbours[b][a] = weight
+    topics, rest = _by_weight(components(graph.size, graph.weights), graph.sentences)
+    unsettled = [topic for topic in topics if settled.isdisjoint(topic)]
+    still = [topic for topic in unsettled if apart >= set(topic)]
+    new = [topic for topic in unsettled if not apart >= set(topic)]
+    inside = {node for topic in new for node in topic}
+    weights = {pair: weight for pair, weight in graph.weights.items() if pair[0] in inside}
     documents = {
-        place: frozenset(one.split()[0] for one in sentences.get(entity, ()))
-        for place, entity in enumerate(ids)
+        node: frozenset(sentence // PLACES for sentence in graph.sentences.get(node, ()))
+        for node in inside
     }
-    found, alone = _bundled(list(_leiden(inside, max_size)), neighbours, documents)
-    return _in_order([*found, *_gathered([*rest, *alone, *still], first_of_own=not topics)], ids)
+    found, alone = _bundled(list(_leiden(weights, max_size)), graph.near, documents)
+    return _in_order([*found, *_gathered([*rest, *alone, *still], first_of_own=not topics)])
 
 
-def pair_weights(links: Iterable[Link], places: Mapping[UUID, int]) -> dict[Pair, float]:
-    """The summed weight of each pair in both directions, without loops and unknown ends.
+def pair_weights(links: Iterable[Link]) -> dict[Pair, float]:
+    """The summed weight of each pair in both directions, without loops.
 
-    >>> a, b = UUID(int=1), UUID(int=2)
-    >>> pair_weights([Link(a, b, 1.0), Link(b, a, 2.0), Link(a, a, 9.0)], {a: 0, b: 1})
+    >>> pair_weights([Link(0, 1, 1.0), Link(1, 0, 2.0), Link(0, 0, 9.0)])
     {(0, 1): 3.0}
     """
     given: defaultdict[Pair, list[float]] = defaultdict(list)
     for link in links:
-        a, b = places.get(link.source), places.get(link.target)
-        if a is not None and b is not None and a != b:
+        a, b = link.source, link.target
+        if a != b:
             weight = link.weight if math.isfinite(link.weight) else 0.0
-            given[min(a, b), max(a, b)].append(weight)
+            given[(a, b) if a < b else (b, a)].append(weight)
     # fsum, since a plain sum depends on the order of the rows.
     return {pair: max(math.fsum(given[pair]), LEAST_WEIGHT) for pair in sorted(given)}
 
@@ -157,23 +181,22 @@ def components(size: int, pairs: Iterable[Pair]) -> list[list[int]]:
     return list(parts.values())
 
 
-def _sentences(links: Iterable[Link]) -> dict[UUID, set[str]]:
-    """The first and last sentence behind each of an entity's relationships."""
-    found: defaultdict[UUID, set[str]] = defaultdict(set)
+def _sentences(links: Iterable[Link]) -> dict[int, set[int]]:
+    found: defaultdict[int, set[int]] = defaultdict(set)
     for link in links:
         for end in (link.source, link.target):
             found[end].update(place for place in (link.first, link.last) if place is not None)
-    return found
+    return dict(found)
 
 
 def _by_weight(
-    parts: Iterable[list[int]], sentences: Mapping[UUID, set[str]], ids: Sequence[UUID]
+    parts: Iterable[list[int]], sentences: Mapping[int, AbstractSet[int]]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Split components into those that make topics and the rest."""
     topics: list[list[int]] = []
     rest: list[list[int]] = []
     for part in parts:
-        resting_on = set().union(*(sentences.get(ids[node], ()) for node in part))
+        resting_on = set().union(*(sentences.get(node, ()) for node in part))
         # No sentence at all means that the sentences are unknown.
         is_thin = 0 < len(resting_on) < LEAST_SENTENCES
         is_topic = len(part) >= SMALLEST_TOPIC and not is_thin
@@ -217,7 +240,7 @@ def _gathered(parts: Sequence[list[int]], *, first_of_own: bool) -> Iterator[_Un
             yield _Unplaced(f"rest {part[0]}", 1, frozenset(part), "rest")
 
 
-def _in_order(found: Collection[_Unplaced], ids: Sequence[UUID]) -> list[Cluster]:
+def _in_order(found: Collection[_Unplaced]) -> list[Cluster]:
     """By level, the largest first; nothing depends on how the clusters were numbered."""
     ordered = sorted(
         found, key=lambda one: (one.level, one.is_rest, -len(one.members), sorted(one.members))
@@ -226,7 +249,7 @@ def _in_order(found: Collection[_Unplaced], ids: Sequence[UUID]) -> list[Cluster
     return [
         Cluster(
             level=one.level,
-            members=frozenset(ids[node] for node in one.members),
+            members=one.members,
             parent=None if one.parent is None else place[one.parent],
             is_rest=one.is_rest,
         )
@@ -236,7 +259,7 @@ def _in_order(found: Collection[_Unplaced], ids: Sequence[UUID]) -> list[Cluster
 
 # --- gathering topics under broader ones ----------------------------------------------------------
 def _bundled(
-    found: Sequence[_Unplaced], near: Neighbours, documents: Mapping[int, frozenset[str]]
+    found: Sequence[_Unplaced], near: Neighbours, documents: Mapping[int, frozenset[int]]
 ) -> tuple[list[_Unplaced], list[list[int]]]:
     """The clusters, at most ``MOST_SIBLINGS`` side by side, and those that fit under no topic."""
     children: defaultdict[str | None, list[_Unplaced]] = defaultdict(list)

@@ -15,25 +15,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict, deque
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set as AbstractSet,
-)
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import Final
-from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ingestion.stages.communities.clustering import (
-    LEAST_WEIGHT,
     MAX_SIZE,
     MOST_SIBLINGS,
     Cluster,
-    Link,
+    Graph,
+    Neighbours,
     hierarchy,
 )
 
@@ -50,16 +44,19 @@ LEAST_KEPT: Final = 0.99
 LEAST_GAIN: Final = 1e-6
 """Of an entity's relationships: less is no reason to move it to another root."""
 
-Ties = Mapping[UUID, Mapping[UUID, float]]
+NOWHERE: Final = -1
+Homes = NDArray[np.int64]
+"""The index of the cluster that each entity is in, or ``NOWHERE``."""
 
 
 @dataclass(slots=True)
 class _Topic:
-    """An earlier cluster; ``parent`` is an index in the same list."""
+    """An earlier cluster; ``parent`` and ``parts`` are indexes in the same list."""
 
     level: int
     parent: int | None
-    members: set[UUID]
+    members: set[int]
+    parts: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,44 +88,38 @@ def is_due(now: Figures, last: Figures | None) -> bool:
     )
 
 
-def brought_up_to_date(
-    entities: Sequence[UUID], links: Sequence[Link], old: Sequence[Cluster]
-) -> tuple[Sequence[Cluster], Figures]:
+def brought_up_to_date(graph: Graph, old: Sequence[Cluster]) -> tuple[Sequence[Cluster], Figures]:
     """The old clusters with what changed since, without clustering the whole graph again."""
     gathered = {entity for one in old if one.is_rest for entity in one.members}
-    settled = frozenset().union(*(one.members for one in old)) - gathered
-    new = hierarchy(entities, links, settled=settled, apart=gathered)
-    return _kept(new, old, links, frozenset(entities))
+    settled = frozenset[int]().union(*(one.members for one in old)) - gathered
+    return _kept(hierarchy(graph, settled=settled, apart=gathered), old, graph)
 
 
 def kept_or_new(
-    new: Sequence[Cluster], old: Sequence[Cluster], links: Sequence[Link]
+    new: Sequence[Cluster], old: Sequence[Cluster], graph: Graph
 ) -> tuple[Sequence[Cluster], Figures]:
     """The old clusters brought up to date, or the new ones if those are clearly better.
 
     Both lists have parents before children. What is too small for a topic is as in the new ones.
     """
     rest = set(_rest_of(new))
-    topics = [one for index, one in enumerate(new) if index not in rest]
-    ties = _ties(links, frozenset().union(*(one.members for one in topics)))
-    fresh = figures(topics, ties)
-    if not ties or not old:
+    fresh = figures([one for index, one in enumerate(new) if index not in rest], graph)
+    if not fresh.entities or not old:
         return new, fresh
-    everything = frozenset().union(*(one.members for one in new))
-    kept, now = _kept(new, old, links, everything)
+    kept, now = _kept(new, old, graph)
     return (kept, now) if _is_good_enough(now, fresh) else (new, fresh)
 
 
 def _kept(
-    new: Sequence[Cluster],
-    old: Sequence[Cluster],
-    links: Sequence[Link],
-    everything: AbstractSet[UUID],
+    new: Sequence[Cluster], old: Sequence[Cluster], graph: Graph
 ) -> tuple[Sequence[Cluster], Figures]:
-    """The old clusters brought up to date, then the new ones of what is too small for a topic."""
+    """The old clusters brought up to date, then the new ones of what is too small for a topic.
+
+    That is whole parts of the graph: nothing else is related to it.
+    """
     rest = _rest_of(new)
-    outside = new[rest[0]].members if rest else frozenset[UUID]()
-    ties = _ties(links, everything - outside)
+    outside = new[rest[0]].members if rest else frozenset[int]()
+    ties = {entity: others for entity, others in graph.near.items() if entity not in outside}
     kept = _brought_up_to_date(new, old, ties, outside)
     first = len(kept)
     place = {index: first + number for number, index in enumerate(rest)}
@@ -139,31 +130,23 @@ def _kept(
             for i in rest
         ),
     ]
-    return together, figures(kept, ties)
+    return together, figures(kept, graph)
 
 
 def _rest_of(clusters: Sequence[Cluster]) -> list[int]:
     """The indexes of the cluster that gathers what is too small, and of its parts."""
     found: list[int] = []
+    within: set[int | None] = set()
     for index, one in enumerate(clusters):
-        if one.is_rest or one.parent in found:
+        if one.is_rest or one.parent in within:
             found.append(index)
+            within.add(index)
     return found
-
-
-def _ties(links: Iterable[Link], entities: Collection[UUID]) -> Ties:
-    ties: defaultdict[UUID, defaultdict[UUID, float]] = defaultdict(lambda: defaultdict(float))
-    for link in sorted(links):
-        if link.source != link.target and link.source in entities and link.target in entities:
-            weight = link.weight if math.isfinite(link.weight) else 0.0
-            ties[link.source][link.target] += max(weight, LEAST_WEIGHT)
-            ties[link.target][link.source] += max(weight, LEAST_WEIGHT)
-    return ties
 
 
 # --- bringing the old ones up to date -------------------------------------------------------------
 def _brought_up_to_date(
-    new: Sequence[Cluster], old: Sequence[Cluster], ties: Ties, outside: AbstractSet[UUID]
+    new: Sequence[Cluster], old: Sequence[Cluster], ties: Neighbours, outside: AbstractSet[int]
 ) -> list[Cluster]:
     gone = set(_rest_of(old))
     place = {
@@ -173,11 +156,14 @@ def _brought_up_to_date(
         _Topic(
             old[i].level,
             None if (above := old[i].parent) is None else place[above],
-            set(old[i].members & ties.keys()),
+            {entity for entity in old[i].members if entity in ties},
         )
         for i in place
     ]
-    housed = frozenset().union(*(one.members for one in topics if one.parent is None))
+    for index, one in enumerate(topics):
+        if one.parent is not None:
+            topics[one.parent].parts.append(index)
+    housed = frozenset[int]().union(*(one.members for one in topics if one.parent is None))
     homeless = [entity for entity in ties if entity not in housed]
     left = _joined(homeless, topics, ties)
     joined = set(homeless).difference(left)
@@ -186,41 +172,45 @@ def _brought_up_to_date(
     return [*found, *_new_parts(new, set(left), len(found), outside)]
 
 
-def _joined(homeless: Sequence[UUID], topics: Sequence[_Topic], ties: Ties) -> list[UUID]:
+def _joined(homeless: Sequence[int], topics: Sequence[_Topic], ties: Neighbours) -> list[int]:
     """Have entities join the topics that they are most related to; returns those related to none.
 
     Those with a neighbour that joined follow it.
     """
     left = list(homeless)
+    roots = [index for index, topic in enumerate(topics) if topic.parent is None]
     while True:
-        still = [one for one in left if not _join(one, topics, ties)]
+        still = [one for one in left if not _join(one, topics, ties, roots)]
         if len(still) == len(left):
             return still
         left = still
 
 
-def _join(entity: UUID, topics: Sequence[_Topic], ties: Ties, parent: int | None = None) -> bool:
-    """Join the topics below a parent; returns whether the entity is in any."""
-    while True:
+def _join(entity: int, topics: Sequence[_Topic], ties: Neighbours, choice: Sequence[int]) -> bool:
+    """Join one of the topics to choose from, then its parts; returns whether any was joined."""
+    joined = False
+    while choice:
         weights = {
             index: math.fsum(
-                weight for other, weight in ties[entity].items() if other in topic.members
+                weight for other, weight in ties[entity].items() if other in topics[index].members
             )
-            for index, topic in enumerate(topics)
-            if topic.parent == parent
+            for index in choice
         }
-        best = max(weights, key=lambda index: (weights[index], -index), default=None)
-        if best is None or not weights[best]:
-            return parent is not None
+        best = max(weights, key=lambda index: (weights[index], -index))
+        if not weights[best]:
+            break
         topics[best].members.add(entity)
-        parent = best
+        joined, choice = True, topics[best].parts
+    return joined
 
 
-def _move(frontier: Iterable[UUID], topics: Sequence[_Topic], ties: Ties) -> None:
+def _move(frontier: Iterable[int], topics: Sequence[_Topic], ties: Neighbours) -> None:
     """Move entities of the frontier to the root where modularity gains, and so on around them."""
+    if not (frontier := set(frontier)):
+        return
     roots = _Roots(topics, ties)
-    moved: dict[UUID, int] = {}
     waiting = deque(sorted(entity for entity in frontier if entity in roots.home))
+    moved: dict[int, int] = {}
     queued = set(waiting)
     while waiting:
         entity = waiting.popleft()
@@ -237,13 +227,13 @@ def _move(frontier: Iterable[UUID], topics: Sequence[_Topic], ties: Ties) -> Non
             one.members.discard(entity)
         topics[root].members.add(entity)
     for entity, root in moved.items():
-        _join(entity, topics, ties, root)
+        _join(entity, topics, ties, topics[root].parts)
 
 
 class _Roots:
     """The root of each entity, and what each would gain by another (``home``: indexes)."""
 
-    def __init__(self, topics: Sequence[_Topic], ties: Ties) -> None:
+    def __init__(self, topics: Sequence[_Topic], ties: Neighbours) -> None:
         self.home = {
             entity: index
             for index, one in enumerate(topics)
@@ -257,7 +247,7 @@ class _Roots:
         for entity, root in self.home.items():
             self._sums[root] += self._degree[entity]
 
-    def best(self, entity: UUID) -> int:
+    def best(self, entity: int) -> int:
         """The root with the greatest modularity for this entity: its own unless another gains."""
         own, degree = self.home[entity], self._degree[entity]
         weights: defaultdict[int, float] = defaultdict(float, {own: 0.0})
@@ -271,7 +261,7 @@ class _Roots:
         best = max(gains, key=lambda one: (gains[one], -one))
         return best if gains[best] > gains[own] + LEAST_GAIN * degree else own
 
-    def put(self, entity: UUID, root: int) -> None:
+    def put(self, entity: int, root: int) -> None:
         self._sums[self.home[entity]] -= self._degree[entity]
         self._sums[root] += self._degree[entity]
         self.home[entity] = root
@@ -293,7 +283,7 @@ def _without_empty(topics: Sequence[_Topic]) -> list[Cluster]:
 
 
 def _new_parts(
-    new: Sequence[Cluster], homeless: AbstractSet[UUID], first: int, outside: AbstractSet[UUID]
+    new: Sequence[Cluster], homeless: AbstractSet[int], first: int, outside: AbstractSet[int]
 ) -> Iterator[Cluster]:
     """The new clusters of parts of the graph that no topic is related to."""
     topics = [_Topic(one.level, one.parent, set(one.members & homeless - outside)) for one in new]
@@ -302,15 +292,19 @@ def _new_parts(
 
 
 # --- how good it is -------------------------------------------------------------------------------
-def figures(clusters: Sequence[Cluster], ties: Ties) -> Figures:
-    """How well the clusters divide the graph of these ties; what is not in it does not count."""
-    finest = _finest(clusters)
+def figures(clusters: Sequence[Cluster], graph: Graph) -> Figures:
+    """How well the clusters divide the parts of the graph that they cover."""
+    roots = _homes((one for one in enumerate(clusters) if one[1].level == 0), graph.size)
+    finest = _homes(enumerate(clusters), graph.size)
+    related = np.zeros(graph.size, bool)
+    related[graph.pairs[0]] = related[graph.pairs[1]] = True
+    inside = finest[related & (finest != NOWHERE)]
     beside = Counter(one.parent for one in clusters)
     return Figures(
-        entities=len(ties),
-        roots=modularity(_roots(clusters), ties),
-        finest=modularity(finest, ties),
-        largest=max(Counter(finest[one] for one in ties).values(), default=0),
+        entities=len(inside),
+        roots=modularity(roots, graph),
+        finest=modularity(finest, graph),
+        largest=int(np.bincount(inside).max(initial=0)),
         beside=max(beside.values(), default=0),
     )
 
@@ -324,34 +318,30 @@ def _is_good_enough(kept: Figures, new: Figures) -> bool:
     )
 
 
-def _roots(clusters: Sequence[Cluster]) -> dict[UUID, int]:
-    return _homes(clusters, lambda one: one.level == 0)
-
-
-def _finest(clusters: Sequence[Cluster]) -> dict[UUID, int]:
-    return _homes(clusters, lambda _: True)
-
-
-def _homes(clusters: Sequence[Cluster], counts: Callable[[Cluster], bool]) -> dict[UUID, int]:
+def _homes(clusters: Iterable[tuple[int, Cluster]], size: int) -> Homes:
     """The last of these clusters that each entity is in."""
-    return {
-        entity: index for index, one in enumerate(clusters) if counts(one) for entity in one.members
-    }
+    homes = np.full(size, NOWHERE, np.int64)
+    for index, one in clusters:
+        homes[list(one.members)] = index
+    return homes
 
 
-def modularity(home: Mapping[UUID, int], ties: Ties) -> float:
-    """Newman's modularity of the clusters that the entities are in.
+def modularity(homes: Homes, graph: Graph) -> float:
+    """Newman's modularity of the clusters that the entities are in; the others do not count.
 
-    >>> a, b, c, d = (UUID(int=number) for number in range(4))
-    >>> ties = {a: {b: 1.0}, b: {a: 1.0}, c: {d: 1.0}, d: {c: 1.0}}
-    >>> modularity({a: 0, b: 0, c: 1, d: 1}, ties), modularity({a: 0, b: 0, c: 0, d: 0}, ties)
+    >>> from ingestion.stages.communities.clustering import Link
+    >>> graph = Graph.of(5, [Link(0, 1, 1.0), Link(2, 3, 1.0)])
+    >>> halves, whole = np.array([0, 0, 1, 1, -1]), np.array([0, 0, 0, 0, -1])
+    >>> modularity(halves, graph), modularity(whole, graph)
     (0.5, 0.0)
     """
-    inside: defaultdict[int, float] = defaultdict(float)
-    degree: defaultdict[int, float] = defaultdict(float)
-    for entity, others in ties.items():
-        for other, weight in others.items():
-            degree[home[entity]] += weight
-            inside[home[entity]] += weight * (home[entity] == home[other])
-    total = math.fsum(degree.values())
-    return math.fsum(inside[one] / total - (degree[one] / total) ** 2 for one in degree)
+    one, other, weights = homes[graph.pairs[0]], homes[graph.pairs[1]], graph.pairs[2]
+    counts = (one != NOWHERE) & (other != NOWHERE)
+    one, other, weights = one[counts], other[counts], weights[counts]
+    if not len(weights):
+        return 0.0
+    size = int(max(one.max(), other.max())) + 1
+    degree = np.bincount(one, weights, size) + np.bincount(other, weights, size)
+    is_within = one == other
+    within = 2 * np.bincount(one[is_within], weights[is_within], size)
+    return float((within / degree.sum() - (degree / degree.sum()) ** 2).sum())

@@ -7,10 +7,14 @@ key that many share says nothing and is skipped.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, combinations, pairwise
+from itertools import combinations
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ingestion.stages.suggest.features import Candidate, bare
 from ingestion.stages.suggest.naming import SHORTEST_SPELLED, Common, acronyms, is_short
@@ -22,6 +26,8 @@ RARE: Final = 40
 LONGEST_WORD: Final = 20
 MOST_WORDS: Final = 8
 
+Places = NDArray[np.int64]
+
 
 def common_in(entities: Iterable[Candidate]) -> Common:
     """Count the entities that have a word in their name, or may be shortened to some initials."""
@@ -32,18 +38,39 @@ def common_in(entities: Iterable[Candidate]) -> Common:
     return Common(words, initials)
 
 
-def candidates(entities: Iterable[Candidate], common: Common) -> list[tuple[Candidate, Candidate]]:
-    """Pairs worth comparing, the lower id first; their number grows linearly with the entities."""
+def candidates(
+    entities: Iterable[Candidate], common: Common
+) -> Iterator[tuple[Candidate, Candidate]]:
+    """Pairs worth comparing, the lower id first; their number grows linearly with the entities.
+
+    Entities have some twenty keys each. Their hashes and the pairs are numbers in arrays: as
+    strings and tuples they would take gigabytes.
+    """
     rows = sorted(entities, key=lambda one: one.id)
-    by_key = defaultdict[str, list[int]](list)
+    keys, places = array("q"), array("q")
     for place, entity in enumerate(rows):
-        for key in set(keys_of(entity, common)):
-            by_key[key].append(place)
-    # A word and its deletions mostly file the same entities.
-    groups = {tuple(members) for members in by_key.values() if 1 < len(members) <= CROWD}
-    pairs = set(chain.from_iterable(combinations(members, 2) for members in groups))
-    pairs.update(_in_order(rows))
-    return [(rows[one], rows[other]) for one, other in sorted(pairs)]
+        filed = set(keys_of(entity, common))
+        keys.extend(map(hash, filed))
+        places.extend([place] * len(filed))
+    pairs = [_under_one_key(np.array(keys, np.int64), np.array(places, np.int64))]
+    pairs += [_side_by_side(rows, step) for step in (1, -1)]
+    for one, other in np.unique(np.concatenate(pairs), axis=0).tolist():
+        yield rows[one], rows[other]
+
+
+def _under_one_key(keys: Places, places: Places) -> Places:
+    """Pairs of places, the lower first, with a key that no more than ``CROWD`` have."""
+    order = np.argsort(keys, kind="stable")
+    places = places[order]
+    starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] - 1))
+    sizes = np.diff(starts, append=len(places))
+    found = [np.empty((0, 2), np.int64)]
+    for size in range(2, CROWD + 1):
+        groups = places[starts[sizes == size][:, None] + np.arange(size)]
+        # A word and its deletions mostly file the same entities.
+        groups = np.unique(groups, axis=0)
+        found += [groups[:, list(pair)] for pair in combinations(range(size), 2)]
+    return np.concatenate(found)
 
 
 def keys_of(entity: Candidate, common: Common) -> Iterator[str]:
@@ -83,10 +110,8 @@ def _deletes(word: str) -> Iterator[str]:
         yield word[:place] + word[place + 1 :]
 
 
-def _in_order(rows: Sequence[Candidate]) -> Iterator[tuple[int, int]]:
-    """Names that are adjacent when sorted forwards, or by their reversed letters."""
-    for step in (1, -1):
-        keys = [entity.key[::step] for entity in rows]
-        places = sorted(range(len(rows)), key=keys.__getitem__)
-        for one, other in pairwise(places):
-            yield (one, other) if one < other else (other, one)
+def _side_by_side(rows: Sequence[Candidate], step: int) -> Places:
+    """Places of names that are adjacent when sorted: forwards, or by their reversed letters."""
+    names = [entity.key[::step] for entity in rows]
+    order = np.array(sorted(range(len(rows)), key=names.__getitem__), np.int64)
+    return np.sort(np.stack([order[:-1], order[1:]], axis=1), axis=1)

@@ -171,10 +171,15 @@ SELECT EXISTS (
 """
 
 # A failed refresh is not restarted automatically; a running one may be past this already.
+# Not while a refresh has yet to come to its trees: it will build them.
 MAY_REFRESH: Final[LiteralString] = """
-SELECT coalesce((SELECT state IN ('done', 'running') FROM ingestion_ingestionjob
-                  WHERE workspace_id = %(workspace)s AND kind = 'workspace'
-                  ORDER BY created_at DESC LIMIT 1), true)
+SELECT coalesce((SELECT job.state = 'done' OR job.state = 'running' AND NOT EXISTS (
+                        SELECT FROM ingestion_stagerun AS run
+                         WHERE run.workspace_id = %(workspace)s AND run.job_id = job.id
+                           AND run.stage = 'tree' AND run.state = 'pending')
+                   FROM ingestion_ingestionjob AS job
+                  WHERE job.workspace_id = %(workspace)s AND job.kind = 'workspace'
+                  ORDER BY job.created_at DESC LIMIT 1), true)
 """
 
 

@@ -6,8 +6,9 @@ from uuid import UUID
 from hypothesis import given, strategies as st
 
 from ingestion.models.communities import other_topics_id
-from ingestion.stages.communities import Changes, Group, changes, identified
-from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
+from ingestion.stages import communities
+from ingestion.stages.communities import Changes, Group, changes
+from ingestion.stages.communities.clustering import Cluster, Graph, Link, hierarchy
 
 WORKSPACE = UUID(int=99)
 TRIPLES = st.lists(
@@ -15,23 +16,27 @@ TRIPLES = st.lists(
 )
 
 
-def ids(numbers: Iterable[int]) -> frozenset[UUID]:
-    return frozenset(UUID(int=number + 1) for number in numbers)
+ENTITIES = [UUID(int=number + 1) for number in range(30)]
+
+
+def identified(
+    clusters: list[Cluster], old: dict[UUID, Group], workspace_id: UUID
+) -> dict[UUID, Group]:
+    return communities.identified(clusters, old, workspace_id, ENTITIES)
 
 
 def cluster(
     numbers: Iterable[int], level: int = 0, parent: int | None = None, *, is_rest: bool = False
 ) -> Cluster:
-    return Cluster(level, ids(numbers), parent, is_rest)
+    return Cluster(level, frozenset(numbers), parent, is_rest)
 
 
-def by_members(groups: dict[UUID, Group]) -> dict[frozenset[UUID], UUID]:
+def by_members(groups: dict[UUID, Group]) -> dict[frozenset[int], UUID]:
     return {group.members: group.id for group in groups.values()}
 
 
 def from_triples(triples: list[tuple[int, int, float]]) -> list[Cluster]:
-    links = [Link(UUID(int=a + 1), UUID(int=b + 1), weight) for a, b, weight in triples]
-    return hierarchy(ids(range(25)), links)
+    return hierarchy(Graph.of(25, [Link(*triple) for triple in triples]))
 
 
 def test_new_communities_have_ids_that_follow_from_their_members():
@@ -72,8 +77,8 @@ def test_the_larger_part_of_a_split_keeps_the_id():
 
     new = identified([cluster(range(7)), cluster(range(7, 10))], old, WORKSPACE)
 
-    assert by_members(new)[ids(range(7))] in old
-    assert by_members(new)[ids(range(7, 10))] not in old
+    assert by_members(new)[frozenset(range(7))] in old
+    assert by_members(new)[frozenset(range(7, 10))] not in old
 
 
 def test_a_parent_and_a_child_do_not_swap_ids():
@@ -83,8 +88,8 @@ def test_a_parent_and_a_child_do_not_swap_ids():
     grown = [cluster(range(13)), cluster(range(11), 1, 0), cluster([11, 12], 1, 0)]
     new = identified(grown, old, WORKSPACE)
 
-    assert by_members(new)[ids(range(13))] == by_members(old)[ids(range(12))]
-    assert by_members(new)[ids(range(11))] == by_members(old)[ids(range(11))]
+    assert by_members(new)[frozenset(range(13))] == by_members(old)[frozenset(range(12))]
+    assert by_members(new)[frozenset(range(11))] == by_members(old)[frozenset(range(11))]
 
 
 def test_of_equal_members_the_same_level_wins():
@@ -100,8 +105,8 @@ def test_the_root_of_the_rest_always_has_the_same_id():
     new = identified([cluster(range(20, 30), is_rest=True), cluster(range(3))], old, WORKSPACE)
 
     assert list(old) == [other_topics_id(WORKSPACE)]
-    assert by_members(new)[ids(range(20, 30))] == other_topics_id(WORKSPACE)
-    assert by_members(new)[ids(range(3))] != other_topics_id(WORKSPACE)
+    assert by_members(new)[frozenset(range(20, 30))] == other_topics_id(WORKSPACE)
+    assert by_members(new)[frozenset(range(3))] != other_topics_id(WORKSPACE)
 
 
 @given(TRIPLES)
@@ -135,7 +140,7 @@ def test_applying_the_changes_leads_from_the_old_to_the_new(
 def test_a_member_deleted_elsewhere_asks_for_a_new_report():
     old = identified([cluster(range(6))], {}, WORKSPACE)
     ((id_, group),) = old.items()
-    less = {id_: Group(id_, 0, None, ids(range(5)), group.size)}
+    less = {id_: Group(id_, 0, None, frozenset(range(5)), group.size)}
     new = identified([cluster(range(5))], less, WORKSPACE)
 
     found = changes(less, new)

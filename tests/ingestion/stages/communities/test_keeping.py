@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations, pairwise
-from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from ingestion.stages.communities.clustering import Cluster, Link, hierarchy
+from ingestion.stages.communities import clustering
+from ingestion.stages.communities.clustering import Cluster, Graph, Link
 from ingestion.stages.communities.keeping import (
     Figures,
     brought_up_to_date,
@@ -14,29 +14,33 @@ from ingestion.stages.communities.keeping import (
     kept_or_new,
 )
 
-NODES = [UUID(int=number + 1) for number in range(60)]
+NODES = list(range(60))
 
 
-def clique(members: list[UUID], weight: float = 1.0) -> list[Link]:
+def hierarchy(size: int, links: list[Link]) -> list[Cluster]:
+    return clustering.hierarchy(Graph.of(size, links))
+
+
+def clique(members: list[int], weight: float = 1.0) -> list[Link]:
     return [Link(a, b, weight) for a, b in combinations(members, 2)]
 
 
-def sets(clusters: list[Cluster] | tuple[Cluster, ...]) -> set[frozenset[UUID]]:
+def sets(clusters: list[Cluster] | tuple[Cluster, ...]) -> set[frozenset[int]]:
     return {one.members for one in clusters}
 
 
-def groups(number: int, size: int = 6) -> list[list[UUID]]:
+def groups(number: int, size: int = 6) -> list[list[int]]:
     return [NODES[start : start + size] for start in range(0, number * size, size)]
 
 
-def chain(parts: list[list[UUID]]) -> list[Link]:
+def chain(parts: list[list[int]]) -> list[Link]:
     """Groups that hold together, each with a weak link to the next."""
     links = [link for part in parts for link in clique(part)]
     return links + [Link(a[-1], b[0], 0.1) for a, b in pairwise(parts)]
 
 
-def after(old: list[Cluster], entities: list[UUID], links: list[Link]) -> list[Cluster]:
-    return list(kept_or_new(hierarchy(entities, links), old, links)[0])
+def after(old: list[Cluster], size: int, links: list[Link]) -> list[Cluster]:
+    return list(kept_or_new(hierarchy(size, links), old, Graph.of(size, links))[0])
 
 
 def test_clusters_stay_where_others_would_be_hardly_better():
@@ -48,7 +52,7 @@ def test_clusters_stay_where_others_would_be_hardly_better():
         Cluster(0, frozenset({*members[5:], members[0]})),
     ]
 
-    kept, _ = kept_or_new(turned, halves, ring)
+    kept, _ = kept_or_new(turned, halves, Graph.of(8, ring))
 
     assert sets(tuple(kept)) == sets(tuple(halves))
 
@@ -56,10 +60,10 @@ def test_clusters_stay_where_others_would_be_hardly_better():
 def test_a_new_entity_joins_those_it_is_related_to_and_no_other_topic_changes():
     parts = groups(4)
     links = chain(parts)
-    old = hierarchy(NODES[:24], links)
-    new = NODES[50]
+    old = hierarchy(24, links)
+    new = NODES[24]
 
-    found = after(old, [*NODES[:24], new], [*links, Link(new, parts[2][0], 1.0)])
+    found = after(old, 25, [*links, Link(new, parts[2][0], 1.0)])
 
     assert {one.members - {new} for one in found} == sets(tuple(old))
     assert {one.members for one in found if new in one.members} == {
@@ -69,9 +73,9 @@ def test_a_new_entity_joins_those_it_is_related_to_and_no_other_topic_changes():
 
 def test_a_new_part_of_the_graph_has_topics_of_its_own():
     parts = groups(3)
-    old = hierarchy(NODES[:12], chain(parts[:2]))
+    old = hierarchy(12, chain(parts[:2]))
 
-    found = after(old, NODES[:18], [*chain(parts[:2]), *clique(parts[2])])
+    found = after(old, 18, [*chain(parts[:2]), *clique(parts[2])])
 
     assert frozenset(parts[2]) in sets(tuple(found))
     assert sets(tuple(old)) < sets(tuple(found))
@@ -82,19 +86,17 @@ def test_what_is_clearly_better_is_taken():
     links = chain(parts)
     mixed = [Cluster(0, frozenset(part[place] for part in parts)) for place in range(6)]
 
-    assert after(mixed, NODES[:24], links) == hierarchy(NODES[:24], links)
+    assert after(mixed, 24, links) == hierarchy(24, links)
 
 
 def test_entities_that_are_gone_leave_their_topic():
-    parts = groups(3)
-    links = chain(parts)
-    old = hierarchy(NODES[:18], links)
-    gone = parts[1][2]
+    links = chain(groups(3))
+    gone = NODES[17]
+    old = [replace(one, members=one.members - {gone}) for one in hierarchy(18, links)]
 
-    found = after(old, [one for one in NODES[:18] if one != gone],
-                  [link for link in links if gone not in (link.source, link.target)])  # fmt: skip
+    found = after(old, 17, [link for link in links if gone not in (link.source, link.target)])
 
-    assert sets(tuple(found)) == {one.members - {gone} for one in old}
+    assert sets(found) == sets(old)
 
 
 @given(
@@ -104,20 +106,17 @@ def test_entities_that_are_gone_leave_their_topic():
 def test_every_entity_is_in_one_root_and_levels_nest_whatever_changed(
     before: list[tuple[int, int, float]], now: list[tuple[int, int, float]]
 ):
-    entities = NODES[:20]
-    first, second = (
-        [Link(NODES[a], NODES[b], weight) for a, b, weight in one] for one in (before, now)
-    )
+    first, second = ([Link(*triple) for triple in one] for one in (before, now))
 
-    found = after(hierarchy(entities, first), entities, second)
+    found = after(hierarchy(20, first), 20, second)
 
-    assert_nested(found, entities)
+    assert_nested(found, 20)
 
 
-def assert_nested(found: list[Cluster], entities: list[UUID]) -> None:
+def assert_nested(found: list[Cluster], size: int) -> None:
     """Every entity is in one root, and each cluster is part of its parent."""
     roots = [one for one in found if one.level == 0]
-    assert sorted(entity for one in roots for entity in one.members) == entities
+    assert sorted(entity for one in roots for entity in one.members) == NODES[:size]
     for place, one in enumerate(found):
         if one.parent is not None:
             assert one.parent < place
@@ -126,20 +125,20 @@ def assert_nested(found: list[Cluster], entities: list[UUID]) -> None:
 
 
 # --- without clustering the whole graph -----------------------------------------------------------
-def updated(old: list[Cluster], entities: list[UUID], links: list[Link]) -> list[Cluster]:
-    return list(brought_up_to_date(entities, links, old)[0])
+def updated(old: list[Cluster], size: int, links: list[Link]) -> list[Cluster]:
+    return list(brought_up_to_date(Graph.of(size, links), old)[0])
 
 
 def test_only_what_is_around_a_change_moves():
     parts = groups(4)
     links = chain(parts)
-    old = hierarchy(NODES[:24], links)
-    new, mover = NODES[50], parts[1][-1]
+    old = hierarchy(24, links)
+    new, mover = NODES[24], parts[1][-1]
 
     # A new entity draws the last of the second group over to the third.
     tied = [Link(new, one, 2.0) for one in (*parts[2], mover)]
     drawn = [Link(mover, one, 2.0) for one in parts[2]]
-    found = updated(old, [*NODES[:24], new], [*links, *tied, *drawn])
+    found = updated(old, 25, [*links, *tied, *drawn])
 
     roots = [one.members for one in found if one.level == 0]
     assert {*parts[2], new, mover} <= next(one for one in roots if new in one)
@@ -149,15 +148,18 @@ def test_only_what_is_around_a_change_moves():
 
 
 def test_new_parts_and_what_is_too_small_are_placed_without_the_rest():
-    parts = groups(3)
-    old = hierarchy([*NODES[:12], NODES[40]], chain(parts[:2]))
+    first, second, new = groups(3)
+    lone, other = NODES[18], NODES[19]
+    links = chain([first, second])
+    old = [
+        replace(one, members=one.members - {*new, other}) if one.is_rest else one
+        for one in hierarchy(20, links)
+    ]
 
-    found = updated(
-        old, [*NODES[:18], NODES[40], NODES[41]], [*chain(parts[:2]), *clique(parts[2])]
-    )
+    found = updated(old, 20, [*links, *clique(new)])
 
-    assert frozenset(parts[2]) in sets(tuple(found))
-    assert [one.members for one in found if one.is_rest] == [{NODES[40], NODES[41]}]
+    assert frozenset(new) in sets(found)
+    assert [one.members for one in found if one.is_rest] == [{lone, other}]
 
 
 def test_all_of_it_is_clustered_again_when_it_grew_or_became_worse():
@@ -183,8 +185,7 @@ def test_all_of_it_is_clustered_again_when_it_grew_or_became_worse():
 def test_every_entity_has_its_place_without_clustering_again(
     before: list[tuple[int, int, float]], now: list[tuple[int, int, float]]
 ):
-    first, second = (
-        [Link(NODES[a], NODES[b], weight) for a, b, weight in one] for one in (before, now)
-    )
+    first = [Link(*triple) for triple in before if max(triple[:2]) < 15]
+    second = [Link(*triple) for triple in now]
 
-    assert_nested(updated(hierarchy(NODES[:15], first), NODES[:20], second), NODES[:20])
+    assert_nested(updated(hierarchy(15, first), 20, second), 20)
