@@ -1,19 +1,20 @@
 """Layout: place the workspace's entities for pictures of the graph.
 
 In: entities, relationships and communities.  Out: one EntityPosition for each entity.
-Safe to repeat: the same graph gives the same positions, and only differences are written.
+Safe to repeat: the same graph gives the same positions, and only differences are written. While
+most positions are exact, only what has none is looked at.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, LiteralString
 from uuid import UUID
 
 from ingestion.models import Entity, EntityPosition, IngestionJob
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.layout.arranging import Graph, Placed, arranged
+from ingestion.stages.layout.arranging import Graph, Placed, arranged, beside, is_kept
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, run_sql, temporary_rows
 from workspaces import access
@@ -30,6 +31,43 @@ FROM ingestion_communitymember AS member
 JOIN ingestion_community AS community
   ON community.workspace_id = %(workspace)s AND community.id = member.community_id
 WHERE member.workspace_id = %(workspace)s AND community.level <= 1
+"""
+
+COUNTS: Final[LiteralString] = """
+SELECT (SELECT count(*) FROM ingestion_entityposition
+         WHERE workspace_id = %(workspace)s AND NOT is_approximate),
+       (SELECT count(*) FROM ingestion_entity WHERE workspace_id = %(workspace)s)
+"""
+
+# By name where the rank is equal, so that equal documents give equal pictures.
+WITHOUT_PLACE: Final[LiteralString] = """
+SELECT id FROM ingestion_entity AS entity
+WHERE workspace_id = %(workspace)s AND NOT EXISTS (
+      SELECT FROM ingestion_entityposition AS position
+       WHERE position.workspace_id = %(workspace)s AND position.entity_id = entity.id)
+ORDER BY rank DESC, key, sense
+"""
+LINKS_OF: Final[LiteralString] = """
+SELECT source_id, target_id, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s
+  AND (source_id = ANY (%(entities)s::uuid[]) OR target_id = ANY (%(entities)s::uuid[]))
+ORDER BY id
+"""
+HOMES_OF: Final[LiteralString] = """
+SELECT member.entity_id, community.id::text
+FROM ingestion_communitymember AS member
+JOIN ingestion_community AS community
+  ON community.workspace_id = %(workspace)s AND community.id = member.community_id
+WHERE member.workspace_id = %(workspace)s AND community.level = 0
+  AND member.entity_id = ANY (%(entities)s::uuid[])
+"""
+CENTRES: Final[LiteralString] = """
+SELECT member.community_id::text, avg(position.x), avg(position.y)
+FROM ingestion_communitymember AS member
+JOIN ingestion_entityposition AS position
+  ON position.workspace_id = %(workspace)s AND position.entity_id = member.entity_id
+WHERE member.workspace_id = %(workspace)s AND member.community_id = ANY (%(topics)s::uuid[])
+GROUP BY member.community_id
 """
 
 # An entity deleted since it was read is left out; the others cannot be deleted until this
@@ -56,6 +94,11 @@ def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
 def renew(workspace_id: UUID) -> int:
     """Bring the positions up to date; return how many changed."""
     with access.in_workspace(workspace_id), bulk_plans():
+        [(exact, entities)] = run_sql(COUNTS, {"workspace": workspace_id})
+        if is_kept(exact, entities):
+            new = _beside(workspace_id)
+            _save(workspace_id, new)
+            return len(new)
         graph = _load(workspace_id)
     # Outside the transaction: a large layout takes seconds.
     found = arranged(graph)
@@ -65,11 +108,35 @@ def renew(workspace_id: UUID) -> int:
     return len(changed)
 
 
+def _beside(workspace_id: UUID) -> dict[UUID, Placed]:
+    """Positions for what has none."""
+    new = [id_ for (id_,) in run_sql(WITHOUT_PLACE, {"workspace": workspace_id})]
+    if not new:
+        return {}
+    given = {"workspace": workspace_id, "entities": new}
+    links = [(a, b, weight) for a, b, weight in run_sql(LINKS_OF, given)]
+    homes = {entity: (topic,) for entity, topic in run_sql(HOMES_OF, given)}
+    topics = list({topic for (topic,) in homes.values()})
+    centres = run_sql(CENTRES, {"workspace": workspace_id, "topics": topics})
+    ends = {end for a, b, _ in links for end in (a, b)}
+    graph = Graph(new, links, homes, before=_positions(workspace_id, ends))
+    return beside(graph, {topic: (x, y) for topic, x, y in centres})
+
+
+def _positions(workspace_id: UUID, entities: Collection[UUID] | None = None) -> dict[UUID, Placed]:
+    """The positions of some entities, or of all."""
+    rows = EntityPosition.objects.in_workspace(workspace_id)
+    if entities is not None:
+        rows = rows.filter(entity_id__in=entities)
+    return {
+        one: Placed(x, y, is_approximate)
+        for one, x, y, is_approximate in rows.values_list("entity_id", "x", "y", "is_approximate")
+    }
+
+
 def _load(workspace_id: UUID) -> Graph:
     workspace = {"workspace": workspace_id}
-    # By name where the rank is equal, so that equal documents give equal pictures.
     entities = Entity.objects.in_workspace(workspace_id).order_by("-rank", "key", "sense")
-    positions = EntityPosition.objects.in_workspace(workspace_id)
     homes: defaultdict[UUID, dict[int, str]] = defaultdict(dict)
     for entity, level, community in run_sql(HOMES, workspace):
         homes[entity][level] = community
@@ -77,12 +144,7 @@ def _load(workspace_id: UUID) -> Graph:
         entities=list(entities.values_list("pk", flat=True)),
         links=[(a, b, weight) for a, b, weight in run_sql(LINKS, workspace)],
         homes={one: tuple(path[level] for level in sorted(path)) for one, path in homes.items()},
-        before={
-            one: Placed(x, y, is_approximate)
-            for one, x, y, is_approximate in positions.values_list(
-                "entity_id", "x", "y", "is_approximate"
-            )
-        },
+        before=_positions(workspace_id),
     )
 
 

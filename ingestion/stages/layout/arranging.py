@@ -3,8 +3,8 @@
 A small graph is laid out whole by ForceAtlas2, whose cost grows with the square of its size. In a
 larger one ForceAtlas2 places the topics, and each topic's entities fill a disc around its centre,
 sub-topic by sub-topic, the best connected in the middle. A layout that exists is kept, so that
-people find things where they were: what is new goes beside its neighbours, until so much of the
-picture is approximate that it is laid out again, starting from where things are.
+people find things where they were: what is new goes beside its neighbours (``beside``), until so
+much of the picture is approximate that it is laid out again, starting from where things are.
 """
 
 from __future__ import annotations
@@ -61,15 +61,41 @@ class Graph:
         return self.homes.get(entity) or ("",)
 
 
+def is_kept(exact: int, entities: int) -> bool:
+    """Whether a layout with so many exact positions is kept, and only extended."""
+    return exact > 0 and exact >= LEAST_EXACT * entities
+
+
 def arranged(graph: Graph) -> dict[UUID, Placed]:
     """Return a position for each entity: the same for the same graph."""
-    exact = sum(
-        1 for one in graph.entities if one in graph.before and not graph.before[one].is_approximate
-    )
-    if exact and exact >= LEAST_EXACT * len(graph.entities):
-        return _extended(graph)
     points = _whole(graph) if len(graph.entities) <= SMALL else _by_topic(graph)
     return {one: Placed(*point) for one, point in points.items()}
+
+
+def beside(graph: Graph, centres: Mapping[str, Point]) -> dict[UUID, Placed]:
+    """Return positions for the entities that have none: beside their neighbours, or their topic.
+
+    Of the graph, only the links of these entities matter, and the positions of their neighbours;
+    ``centres`` are those of the topics.
+    """
+    placed = dict(graph.before)
+    near: defaultdict[UUID, list[tuple[float, UUID]]] = defaultdict(list)
+    for a, b, weight in graph.links:
+        near[a].append((weight, b))
+        near[b].append((weight, a))
+    new = [one for one in graph.entities if one not in placed]
+    for place, one in enumerate(new):
+        known = [(weight + 0.001, placed[other]) for weight, other in near[one] if other in placed]
+        total = sum(weight for weight, _ in known)
+        x, y = centres.get(graph.home(one)[0], (0.0, 0.0))
+        if known:
+            x = sum(weight * at.x for weight, at in known) / total
+            y = sum(weight * at.y for weight, at in known) / total
+        angle = place * GOLDEN_ANGLE
+        placed[one] = Placed(
+            x + NEARBY * math.cos(angle), y + NEARBY * math.sin(angle), is_approximate=True
+        )
+    return {one: placed[one] for one in new}
 
 
 # --- a small graph --------------------------------------------------------------------------------
@@ -213,29 +239,3 @@ def _spiral(sizes: Sequence[float]) -> list[Point]:
         points.append((radius * math.cos(angle), radius * math.sin(angle)))
         area += size**2
     return points
-
-
-# --- a layout that has grown ----------------------------------------------------------------------
-def _extended(graph: Graph) -> dict[UUID, Placed]:
-    """Keep what has a position, and place the rest beside its neighbours, or else its topic."""
-    placed = {one: graph.before[one] for one in graph.entities if one in graph.before}
-    near: defaultdict[UUID, list[tuple[float, UUID]]] = defaultdict(list)
-    for a, b, weight in graph.links:
-        near[a].append((weight, b))
-        near[b].append((weight, a))
-    members: defaultdict[str, list[UUID]] = defaultdict(list)
-    for one in placed:
-        members[graph.home(one)[0]].append(one)
-    centres = _last_centres(graph, members)
-    for place, one in enumerate(one for one in graph.entities if one not in placed):
-        known = [(weight + 0.001, placed[other]) for weight, other in near[one] if other in placed]
-        total = sum(weight for weight, _ in known)
-        x, y = centres.get(graph.home(one)[0], (0.0, 0.0))
-        if known:
-            x = sum(weight * at.x for weight, at in known) / total
-            y = sum(weight * at.y for weight, at in known) / total
-        angle = place * GOLDEN_ANGLE
-        placed[one] = Placed(
-            x + NEARBY * math.cos(angle), y + NEARBY * math.sin(angle), is_approximate=True
-        )
-    return placed

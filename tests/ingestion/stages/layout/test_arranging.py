@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from ingestion.stages.layout.arranging import SMALL, Graph, Placed, arranged
+from ingestion.stages.layout.arranging import SMALL, Graph, Placed, arranged, beside, is_kept
 
 
 def ids(count: int) -> list[UUID]:
@@ -75,24 +75,24 @@ def test_topics_of_a_large_graph_do_not_overlap():
     assert len(strays) < 0.05 * len(nodes)
 
 
-def test_what_is_placed_stays_when_the_graph_grows_and_the_new_goes_beside_its_neighbour():
+def test_what_is_new_goes_beside_its_neighbour_or_its_topic():
     before = arranged(Graph(ids(40), ring(40)))
-    nodes = ids(42)
+    nodes = ids(43)
+    links = [(nodes[40], nodes[3], 1.0), (nodes[41], nodes[40], 1.0)]
 
-    after = arranged(Graph(nodes, [*ring(40), (nodes[40], nodes[3], 1.0)], before=before))
+    found = beside(Graph(nodes, links, {nodes[42]: ("log",)}, before), {"log": (90.0, 7.0)})
 
-    assert {one: after[one] for one in before} == before
-    assert after[nodes[40]].is_approximate
-    assert distance(after[nodes[40]], after[nodes[3]]) < 1
-    assert after[nodes[41]].is_approximate
+    assert list(found) == nodes[40:]
+    assert all(at.is_approximate for at in found.values())
+    assert distance(found[nodes[40]], before[nodes[3]]) < 1
+    assert distance(found[nodes[41]], found[nodes[40]]) < 1
+    assert distance(found[nodes[42]], Placed(90.0, 7.0)) < 1
 
 
-def test_a_graph_that_has_doubled_is_laid_out_again():
-    before = arranged(Graph(ids(20), ring(20)))
-
-    after = arranged(Graph(ids(40), ring(40), before=before))
-
-    assert not any(at.is_approximate for at in after.values())
+def test_a_layout_is_kept_while_most_positions_are_exact():
+    assert is_kept(70, 100)
+    assert not is_kept(69, 100)
+    assert not is_kept(0, 0)
 
 
 def test_what_was_deleted_has_no_place():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from ingestion.models import Entity, EntityPosition
+from ingestion.models import Chunk, Entity, EntityPosition
 from ingestion.stages import layout
 from tests import rows
 from workspaces import access
@@ -50,6 +52,28 @@ def test_an_entity_that_goes_takes_its_place_along_and_a_new_one_gets_one(cast: 
     layout.renew(cast.workspace.pk)
 
     assert set(positions(cast)) == {"Ada Lind", "Bo Strand", "Di Fell"}
+
+
+def test_one_more_goes_beside_its_neighbour_and_as_many_more_place_all_anew(cast: rows.Cast):
+    layout.renew(cast.workspace.pk)
+    before = positions(cast)
+    with access.in_workspace(cast.workspace.pk):
+        chunk = Chunk.objects.in_workspace(cast.workspace).first()
+        assert chunk
+        ada = Entity.objects.in_workspace(cast.workspace).get(name="Ada Lind")
+    di = rows.make_entity(cast.workspace, "Di Fell")
+    rows.make_relationship(di, ada, chunk, "met")
+
+    assert layout.renew(cast.workspace.pk) == 1
+
+    after = positions(cast)
+    assert {name: after[name] for name in before} == before
+    assert math.dist(after["Di Fell"], after["Ada Lind"]) < 1
+    for name in ("Ed Moor", "Flo Tarn", "Gus Wold"):
+        rows.make_entity(cast.workspace, name)
+    layout.renew(cast.workspace.pk)
+    with access.in_workspace(cast.workspace.pk):
+        assert not EntityPosition.objects.in_workspace(cast.workspace).filter(is_approximate=True)
 
 
 def test_a_workspace_sees_no_positions_of_another(cast: rows.Cast):

@@ -4,7 +4,16 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.models import Chunk, ChunkEmbedding, Document, SummaryNode
+from ingestion.models import (
+    Chunk,
+    ChunkEmbedding,
+    Document,
+    IngestionJob,
+    RunState,
+    StageRun,
+    SummaryNode,
+)
+from ingestion.pipeline import runner
 from ingestion.stage import Progress
 from ingestion.stages import tree
 from kb_project.llm.fake import FakeEmbedder
@@ -106,6 +115,21 @@ def test_a_second_run_writes_nothing(workspace: Workspace):
     assert run(workspace).written == 0
     assert {edge.pk for edge in edges(workspace)} == before
     assert not tree.is_missed(workspace.pk, EMBEDDER.fingerprint)
+
+
+def test_a_refresh_that_has_yet_to_come_to_its_trees_misses_none(workspace: Workspace):
+    make_document(workspace, "Log", 5)
+    runner.request_refresh(workspace.pk)
+    [refresh] = jobs.refreshes(workspace)
+    with access.in_workspace(workspace.pk):
+        own = IngestionJob.objects.in_workspace(workspace).filter(pk=refresh.pk)
+        own.update(state=RunState.RUNNING)
+
+    assert not tree.is_missed(workspace.pk, EMBEDDER.fingerprint)
+    with access.in_workspace(workspace.pk):
+        stages = StageRun.objects.in_workspace(workspace).filter(job=refresh, stage="tree")
+        stages.update(state=RunState.RUNNING)
+    assert tree.is_missed(workspace.pk, EMBEDDER.fingerprint)
 
 
 def test_only_what_stands_above_a_new_document_is_made_again(workspace: Workspace):
