@@ -7,8 +7,8 @@ The data folder keeps the workspaces between runs: the data set, read once, and 
 size, made by ``scale_rows``. Remove ``scale-N`` and the next run makes it again. ``search`` prints,
 for each mode, the time of a search beside making vectors of texts, over the data set's questions,
 each asked twice and timed the second time; the share of the ten nearest passages that ``dense``
-finds; and the memory of the process. ``scale_requests`` has ``pages`` and ``life``. Figures also go
-to ``benchmarks/results/``.
+finds; and the memory of the process. ``scale_requests`` has ``pages`` and ``life``,
+``scale_refresh`` has ``refresh``. Figures also go to ``benchmarks/results/``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
+from benchmarks.scale_refresh import refresh
 from benchmarks.scale_requests import life, pages
 from benchmarks.scale_rows import workspace_of
 from ingestion.stage import NO_PROGRESS
@@ -158,6 +159,7 @@ SECTIONS: Final[Mapping[str, Callable[[Workspace, Path, argparse.Namespace], dic
     "search": search,
     "pages": pages,
     "life": life,
+    "refresh": refresh,
 }
 
 

@@ -2,7 +2,7 @@
 
 Pages are asked for by Django's test client as the workspace's owner, in a process that has answered
 each before: no network. Moves are the service calls that a request waits for; the refresh that
-follows is another section's.
+follows is the section ``refresh``.
 """
 
 from __future__ import annotations

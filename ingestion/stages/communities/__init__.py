@@ -281,8 +281,9 @@ def _kept_ids(
             ids[place] = found
     used = {rest, *ids.values()}
     others = [(place, one) for place, one in enumerate(clusters) if place not in ids]
-    left = {id_: one for id_, one in old.items() if id_ not in used}
-    for _, place, community in sorted(_overlaps(others, left)):
+    left = sorted((one for one in old.values() if one.id not in used), key=lambda one: one.id)
+    for _, place, number in sorted(_overlaps(others, left)):
+        community = left[number].id
         if place not in ids and community not in used:
             ids[place] = community
             used.add(community)
@@ -290,20 +291,20 @@ def _kept_ids(
 
 
 def _overlaps(
-    clusters: Sequence[tuple[int, Cluster]], old: Mapping[UUID, Group]
-) -> Iterable[tuple[tuple[float, int], int, UUID]]:
-    """((distance, levels apart), index, old id) of every pair that is close enough."""
-    homes: defaultdict[int, list[UUID]] = defaultdict(list)
-    for group in old.values():
+    clusters: Sequence[tuple[int, Cluster]], old: Sequence[Group]
+) -> Iterable[tuple[tuple[float, int], int, int]]:
+    """((distance, levels apart), index, index of the old one) of every pair close enough."""
+    homes: defaultdict[int, list[int]] = defaultdict(list)
+    for number, group in enumerate(old):
         for entity in group.members:
-            homes[entity].append(group.id)
+            homes[entity].append(number)
     for place, cluster in clusters:
         shared = Counter(home for entity in cluster.members for home in homes.get(entity, ()))
-        for community, common in shared.items():
-            group = old[community]
+        for number, common in shared.items():
+            group = old[number]
             overlap = common / (len(cluster.members) + len(group.members) - common)
             if overlap >= LEAST_OVERLAP:
-                yield (1 - overlap, abs(cluster.level - group.level)), place, community
+                yield (1 - overlap, abs(cluster.level - group.level)), place, number
 
 
 def _new_id(members: Sequence[UUID], level: int, workspace_id: UUID, taken: set[UUID]) -> UUID:

@@ -313,28 +313,30 @@ class Bundles:
         documents: Mapping[int, frozenset[Hashable]],
     ) -> None:
         self._clusters = clusters
-        home = {node: place for place, cluster in enumerate(clusters) for node in cluster}
-        self._ties = [defaultdict[int, float](float) for _ in clusters]
+        self._documents = documents
+        self._firsts = [min(cluster) for cluster in clusters]
         self._sizes = [len(cluster) for cluster in clusters]
-        self._documents: list[set[Hashable]] = []
-        self._places: defaultdict[Hashable, set[int]] = defaultdict(set)
-        for place, cluster in enumerate(clusters):
-            for node in sorted(cluster):
-                for other, weight in sorted(near.get(node, {}).items()):
-                    if (there := home.get(other, place)) != place:
-                        self._ties[place][there] += weight
-            in_documents = {one for node in cluster for one in documents.get(node, ())}
-            self._documents.append(in_documents)
-            for document in in_documents:
-                self._places[document].add(place)
+        self._parts = [[place] for place in range(len(clusters))]
+        home = {node: place for place, cluster in enumerate(clusters) for node in cluster}
+        self._ties = [self._ties_of(place, near, home) for place in range(len(clusters))]
+        self._places: defaultdict[Hashable, set[int]] | None = None
         self._into = list(range(len(clusters)))
         self.alone: list[list[int]] = []
         """The bundles unrelated to any other, found when there were too many."""
 
+    def _ties_of(self, place: int, near: Neighbours, home: Mapping[int, int]) -> dict[int, float]:
+        weights: defaultdict[int, list[float]] = defaultdict(list)
+        for node in self._clusters[place]:
+            for other, weight in near.get(node, {}).items():
+                if (there := home.get(other, place)) != place:
+                    weights[there].append(weight)
+        # fsum, since a plain sum depends on the order.
+        return {there: math.fsum(some) for there, some in weights.items()}
+
     def made(self) -> list[list[int]]:
         """The clusters' indexes by bundle, without those in ``alone``."""
         unrelated = set()
-        heap = [(size, self._first(place), place) for place, size in enumerate(self._sizes)]
+        heap = [(size, self._firsts[place], place) for place, size in enumerate(self._sizes)]
         heapq.heapify(heap)
         left = len(heap)
         while heap and left > MOST_SIBLINGS:
@@ -347,38 +349,50 @@ class Bundles:
                 unrelated.add(place)
                 continue
             self._merge(place, partner)
-            heapq.heappush(heap, (self._sizes[partner], self._first(partner), partner))
+            heapq.heappush(heap, (self._sizes[partner], self._firsts[partner], partner))
         bundles: defaultdict[int, list[int]] = defaultdict(list)
-        for place in range(len(self._clusters)):
+        for place in range(len(self._into)):
             bundles[self._bundle_of(place)].append(place)
         self.alone = [bundles[place] for place in sorted(unrelated)]
         return [members for place, members in bundles.items() if place not in unrelated]
 
-    def _first(self, place: int) -> int:
-        return min(self._clusters[place])
-
     def _partner(self, place: int) -> int | None:
         """The most related bundle relative to its size, or else the largest would absorb all."""
-        ties: Mapping[int, float] = self._ties[place]
-        if not ties:
-            ties = Counter(
-                there
-                for document in self._documents[place]
-                for there in {self._bundle_of(one) for one in self._places[document]} - {place}
-            )
+        ties: Mapping[int, float] = self._ties[place] or self._sharing_documents(place)
         return max(
-            ties, key=lambda one: (ties[one] / self._sizes[one], -self._first(one)), default=None
+            ties, key=lambda one: (ties[one] / self._sizes[one], -self._firsts[one]), default=None
         )
+
+    def _sharing_documents(self, place: int) -> Counter[int]:
+        """The other bundles, with the number of documents in which this one is named, too."""
+        if self._places is None:
+            self._places = defaultdict(set)
+            for one in range(len(self._clusters)):
+                for document in self._documents_of([one]):
+                    self._places[document].add(one)
+        return Counter(
+            there
+            for document in self._documents_of(self._parts[place])
+            for there in {self._bundle_of(one) for one in self._places[document]} - {place}
+        )
+
+    def _documents_of(self, places: Iterable[int]) -> set[Hashable]:
+        return {
+            document
+            for place in places
+            for node in self._clusters[place]
+            for document in self._documents.get(node, ())
+        }
 
     def _merge(self, place: int, partner: int) -> None:
         self._into[place] = partner
         self._sizes[partner] += self._sizes[place]
-        self._documents[partner] |= self._documents[place]
+        self._parts[partner] += self._parts[place]
         for other, weight in self._ties[place].items():
             del self._ties[other][place]
             if other != partner:
-                self._ties[partner][other] += weight
-                self._ties[other][partner] += weight
+                for one, two in ((partner, other), (other, partner)):
+                    self._ties[one][two] = self._ties[one].get(two, 0.0) + weight
 
     def _bundle_of(self, place: int) -> int:
         while self._into[place] != place:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -47,16 +47,17 @@ LEAST_GAIN: Final = 1e-6
 NOWHERE: Final = -1
 Homes = NDArray[np.int64]
 """The index of the cluster that each entity is in, or ``NOWHERE``."""
+Paths = dict[int, list[int]]
+"""The indexes of the clusters that an entity is in, from its root down."""
 
 
 @dataclass(slots=True)
 class _Topic:
-    """An earlier cluster; ``parent`` and ``parts`` are indexes in the same list."""
+    """An earlier cluster; ``parent`` is an index in the same list."""
 
     level: int
     parent: int | None
     members: set[int]
-    parts: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,55 +161,63 @@ def _brought_up_to_date(
         )
         for i in place
     ]
+    paths: Paths = {}
     for index, one in enumerate(topics):
-        if one.parent is not None:
-            topics[one.parent].parts.append(index)
-    housed = frozenset[int]().union(*(one.members for one in topics if one.parent is None))
-    homeless = [entity for entity in ties if entity not in housed]
-    left = _joined(homeless, topics, ties)
+        for entity in one.members:
+            paths.setdefault(entity, []).append(index)
+    homeless = [entity for entity in ties if entity not in paths]
+    left = _joined(homeless, topics, paths, ties)
     joined = set(homeless).difference(left)
-    _move(joined.union(*(ties[one] for one in joined)), topics, ties)
+    _move(joined.union(*(ties[one] for one in joined)), topics, paths, ties)
     found = _without_empty(topics)
     return [*found, *_new_parts(new, set(left), len(found), outside)]
 
 
-def _joined(homeless: Sequence[int], topics: Sequence[_Topic], ties: Neighbours) -> list[int]:
+def _joined(
+    homeless: Sequence[int], topics: Sequence[_Topic], paths: Paths, ties: Neighbours
+) -> list[int]:
     """Have entities join the topics that they are most related to; returns those related to none.
 
     Those with a neighbour that joined follow it.
     """
     left = list(homeless)
-    roots = [index for index, topic in enumerate(topics) if topic.parent is None]
     while True:
-        still = [one for one in left if not _join(one, topics, ties, roots)]
+        for one in left:
+            _join(one, topics, paths, ties)
+        still = [one for one in left if one not in paths]
         if len(still) == len(left):
             return still
         left = still
 
 
-def _join(entity: int, topics: Sequence[_Topic], ties: Neighbours, choice: Sequence[int]) -> bool:
-    """Join one of the topics to choose from, then its parts; returns whether any was joined."""
-    joined = False
-    while choice:
-        weights = {
-            index: math.fsum(
-                weight for other, weight in ties[entity].items() if other in topics[index].members
-            )
-            for index in choice
-        }
-        best = max(weights, key=lambda index: (weights[index], -index))
-        if not weights[best]:
-            break
+def _join(entity: int, topics: Sequence[_Topic], paths: Paths, ties: Neighbours) -> None:
+    """Have an entity join the most related topic, then its most related part, and so on down.
+
+    It begins below the last one that it is in.
+    """
+    path = paths.get(entity, [])
+    while True:
+        parent = path[-1] if path else None
+        weights: defaultdict[int, list[float]] = defaultdict(list)
+        for other, weight in ties[entity].items():
+            for index in paths.get(other, ()):
+                if topics[index].parent == parent:
+                    weights[index].append(weight)
+        best = max(weights, key=lambda index: (math.fsum(weights[index]), -index), default=None)
+        if best is None:
+            return
         topics[best].members.add(entity)
-        joined, choice = True, topics[best].parts
-    return joined
+        path.append(best)
+        paths[entity] = path
 
 
-def _move(frontier: Iterable[int], topics: Sequence[_Topic], ties: Neighbours) -> None:
+def _move(
+    frontier: Iterable[int], topics: Sequence[_Topic], paths: Paths, ties: Neighbours
+) -> None:
     """Move entities of the frontier to the root where modularity gains, and so on around them."""
     if not (frontier := set(frontier)):
         return
-    roots = _Roots(topics, ties)
+    roots = _Roots(paths, ties)
     waiting = deque(sorted(entity for entity in frontier if entity in roots.home))
     moved: dict[int, int] = {}
     queued = set(waiting)
@@ -223,23 +232,19 @@ def _move(frontier: Iterable[int], topics: Sequence[_Topic], ties: Neighbours) -
         waiting.extend(sorted(around))
         queued |= around
     for entity, root in moved.items():
-        for one in topics:
-            one.members.discard(entity)
+        for index in paths[entity]:
+            topics[index].members.discard(entity)
         topics[root].members.add(entity)
-    for entity, root in moved.items():
-        _join(entity, topics, ties, topics[root].parts)
+        paths[entity] = [root]
+    for entity in moved:
+        _join(entity, topics, paths, ties)
 
 
 class _Roots:
     """The root of each entity, and what each would gain by another (``home``: indexes)."""
 
-    def __init__(self, topics: Sequence[_Topic], ties: Neighbours) -> None:
-        self.home = {
-            entity: index
-            for index, one in enumerate(topics)
-            if one.parent is None
-            for entity in one.members
-        }
+    def __init__(self, paths: Paths, ties: Neighbours) -> None:
+        self.home = {entity: path[0] for entity, path in paths.items()}
         self._ties = ties
         self._degree = {entity: math.fsum(others.values()) for entity, others in ties.items()}
         self._total = math.fsum(self._degree.values())
@@ -286,7 +291,8 @@ def _new_parts(
     new: Sequence[Cluster], homeless: AbstractSet[int], first: int, outside: AbstractSet[int]
 ) -> Iterator[Cluster]:
     """The new clusters of parts of the graph that no topic is related to."""
-    topics = [_Topic(one.level, one.parent, set(one.members & homeless - outside)) for one in new]
+    alone = homeless - outside
+    topics = [_Topic(one.level, one.parent, set(one.members & alone)) for one in new]
     for one in _without_empty(topics):
         yield replace(one, parent=None if one.parent is None else first + one.parent)
 

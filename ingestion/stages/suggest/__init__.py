@@ -136,6 +136,8 @@ MOST_WRITTEN: Final = 5000
 """Suggestions kept per run, the most certain ones: no one works through more."""
 MOST_PASSAGES: Final = 12
 SAMPLE: Final = 1000
+AT_ONCE: Final = 10_000
+"""Relationships read at a time."""
 REASON_LENGTH: Final = 300
 
 
@@ -164,14 +166,18 @@ def _load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Candidate]:
     names = Alias.objects.in_workspace(workspace_id).exclude(key=F("entity__key"))
     for entity, key, name in names.order_by("key", "name").values_list("entity_id", "key", "name"):
         aliases[entity][key] = name
+    entities = run_sql(ENTITIES, values)
+    # Each id once in memory: a relationship's two are others, though equal.
+    ids = {row[0]: row[0] for row in entities}
     neighbours: defaultdict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     links = Relationship.objects.in_workspace(workspace_id)
-    for source, target in links.values_list("source_id", "target_id"):
+    for source, target in links.values_list("source_id", "target_id").iterator(AT_ONCE):
+        source, target = ids.setdefault(source, source), ids.setdefault(target, target)
         neighbours[source].add(target)
         neighbours[target].add(source)
     candidates = {}
-    for id_, key, name, type_, sense, mentions, degree in run_sql(ENTITIES, values):
-        named, linked = aliases.get(id_, {}), frozenset(neighbours[id_])
+    for id_, key, name, type_, sense, mentions, degree in entities:
+        named, linked = aliases.get(id_, {}), frozenset(neighbours.pop(id_, ()))
         features = key, name, type_, sense, mentions, degree, named, linked
         candidates[id_] = Candidate(id_, *features)
     return candidates
