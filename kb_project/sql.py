@@ -27,6 +27,7 @@ Params = Sequence[Any] | Mapping[str, Any]
 # ``Vector`` and ``HalfVector``.
 Columns = Mapping[LiteralString, LiteralString]
 
+ROWS_AT_ONCE: Final = 5_000
 VECTOR_TYPES: Final = frozenset({"vector", "halfvec"})
 
 
@@ -35,6 +36,16 @@ def run_sql(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS)
     with connections[using].cursor() as cursor:
         cursor.execute(query, params)
         return list(cursor.fetchall()) if cursor.description else []
+
+
+def stream_sql(
+    query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS
+) -> Iterator[Row]:
+    """Yield the rows of one query, a few thousand in memory at a time. Needs a transaction."""
+    with connections[using].chunked_cursor() as cursor:
+        cursor.execute(query, params)
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield from rows
 
 
 def run_sql_count(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS) -> int:

@@ -15,18 +15,20 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from itertools import starmap
 from typing import Any, Final, LiteralString
 from uuid import UUID, uuid5
 
 from django.utils import timezone
 
-from ingestion.models import Clustering, Community, Entity, IngestionJob
+from ingestion.models import Clustering, Entity, IngestionJob
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities import keeping
-from ingestion.stages.communities.clustering import PLACES, Cluster, Graph, Link, hierarchy
+from ingestion.stages.communities.clustering import Cluster, hierarchy
+from ingestion.stages.communities.graph import PLACES, Graph, Link
 from kb_project.ports import Ports
-from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
+from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, stream_sql, temporary_rows
 from workspaces import access
 
 # Overlapping chunks repeat a sentence; its offset in the document identifies it. Which is the first
@@ -37,8 +39,10 @@ WITH document AS MATERIALIZED (
     SELECT id, row_number() OVER (ORDER BY created_at, id) * %(places)s AS place
       FROM ingestion_document WHERE workspace_id = %(workspace)s
 )
-SELECT relationship.source_id, relationship.target_id, relationship.weight, first, last
+SELECT source.number, target.number, relationship.weight, first, last
 FROM ingestion_relationship AS relationship
+JOIN numbered_entities AS source ON source.id = relationship.source_id
+JOIN numbered_entities AS target ON target.id = relationship.target_id
 LEFT JOIN (SELECT one.relationship_id, min(document.place + one.start) AS first,
                   max(document.place + one.start) AS last
              FROM ingestion_evidence AS one
@@ -51,9 +55,11 @@ WHERE relationship.workspace_id = %(workspace)s
 COMMUNITIES: Final[LiteralString] = """
 SELECT id, level, parent_id, size, members
 FROM ingestion_community AS community
-LEFT JOIN (SELECT community_id, array_agg(entity_id) AS members
-           FROM ingestion_communitymember WHERE workspace_id = %(workspace)s
-           GROUP BY community_id) AS membership ON community_id = community.id
+LEFT JOIN (SELECT community_id, array_agg(entity.number) AS members
+             FROM ingestion_communitymember AS member
+             JOIN numbered_entities AS entity ON entity.id = member.entity_id
+            WHERE member.workspace_id = %(workspace)s
+            GROUP BY community_id) AS membership ON community_id = community.id
 WHERE community.workspace_id = %(workspace)s
 """
 
@@ -67,6 +73,11 @@ UPDATE ingestion_community AS community
 SET level = moved.level, parent_id = moved.parent_id, size = moved.size
 FROM moved_communities AS moved
 WHERE community.workspace_id = %(workspace)s AND community.id = moved.id
+"""
+
+MARK: Final[LiteralString] = """
+UPDATE ingestion_community SET is_changed = true
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[]) AND NOT is_changed
 """
 
 LEAVE: Final[LiteralString] = """
@@ -130,9 +141,13 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         # Numbered by name, so that equal documents have equal topics in any workspace.
         named = Entity.objects.in_workspace(workspace_id).order_by("key", "sense")
         entities = list(named.values_list("pk", flat=True))
-        number = {entity: place for place, entity in enumerate(entities)}
-        old = _load(workspace_id, number)
-        graph = Graph.of(len(entities), _links(workspace_id, number))
+        # Entities made since then have no number, and wait for the next refresh.
+        numbered: Columns = {"id": "uuid", "number": "int4"}
+        rows = ((entity, number) for number, entity in enumerate(entities))
+        with temporary_rows("numbered_entities", numbered, rows):
+            old = _load(workspace_id)
+            given = {"workspace": workspace_id, "places": PLACES}
+            graph = Graph.of(len(entities), starmap(Link, stream_sql(LINKS, given)))
         clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id))
         new = identified(clusters, old, workspace_id, entities)
         found = changes(old, new)
@@ -153,23 +168,10 @@ def _clusters(workspace_id: UUID, graph: Graph, old: Sequence[Cluster]) -> Seque
     return clusters
 
 
-def _links(workspace_id: UUID, number: Mapping[UUID, int]) -> Iterator[Link]:
-    """The relationships; entities deleted or made since they were numbered have none."""
-    for source, target, *rest in run_sql(LINKS, {"workspace": workspace_id, "places": PLACES}):
-        if source in number and target in number:
-            yield Link(number[source], number[target], *rest)
-
-
-def _load(workspace_id: UUID, number: Mapping[UUID, int]) -> dict[UUID, Group]:
-    rows = run_sql(COMMUNITIES, {"workspace": workspace_id})
+def _load(workspace_id: UUID) -> dict[UUID, Group]:
+    rows = stream_sql(COMMUNITIES, {"workspace": workspace_id})
     return {
-        id_: Group(
-            id_,
-            level,
-            parent,
-            frozenset(number[one] for one in members or () if one in number),
-            size,
-        )
+        id_: Group(id_, level, parent, frozenset(members or ()), size)
         for id_, level, parent, size, members in rows
     }
 
@@ -187,9 +189,7 @@ def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:
     if found.joined:
         with temporary_rows("new_members", pair, _named(found.joined, entities)):
             run_sql(JOIN, workspace)
-    if found.changed:
-        changed = Community.objects.in_workspace(workspace_id).filter(pk__in=found.changed)
-        changed.filter(is_changed=False).update(is_changed=True)
+    run_sql(MARK, {**workspace, "ids": found.changed})
 
 
 def _named(

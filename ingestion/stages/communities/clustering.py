@@ -14,7 +14,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import (
     Collection,
-    Hashable,
     Iterable,
     Iterator,
     Mapping,
@@ -22,11 +21,13 @@ from collections.abc import (
     Set as AbstractSet,
 )
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Self
+from typing import Final
 
 import graspologic_native
 import numpy as np
 from numpy.typing import NDArray
+
+from ingestion.stages.communities.graph import Graph
 
 MAX_SIZE: Final = 10
 SEED: Final = 0xDEADBEEF
@@ -37,57 +38,10 @@ SMALLEST_TOPIC: Final = 4
 
 LEAST_SENTENCES: Final = 3
 
-# Leiden ignores edges without weight, but every relationship should bind a little.
-LEAST_WEIGHT: Final = 1e-3
-
 MOST_SIBLINGS: Final = 12
 """Topics side by side: people scan five to fifteen."""
-
-Pair = tuple[int, int]
-Neighbours = Mapping[int, Mapping[int, float]]
-"""Each node's neighbours, with the weight of each pair."""
-
-
-PLACES: Final = 1 << 32
-"""The first and last sentence of a relationship are numbers: that of their document, times this,
-plus their offset in it."""
-
-
-class Link(NamedTuple):
-    """A relationship between two nodes; ``first`` and ``last`` are sentences of its evidence."""
-
-    source: int
-    target: int
-    weight: float
-    first: int | None = None
-    last: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """Entities as nodes, numbered from 0: of equally good clusters, their order decides.
-
-    ``sentences`` are the first and last sentences behind the relationships of a node. In ``pairs``
-    are the two ends and the weight of each pair, once.
-    """
-
-    size: int
-    weights: Mapping[Pair, float]
-    near: Neighbours
-    sentences: Mapping[int, AbstractSet[int]]
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-
-    @classmethod
-    def of(cls, size: int, links: Iterable[Link]) -> Self:
-        """The graph of these links, in any order."""
-        links = list(links)
-        weights = pair_weights(links)
-        near: defaultdict[int, dict[int, float]] = defaultdict(dict)
-        for (a, b), weight in weights.items():
-            near[a][b] = near[b][a] = weight
-        ends = np.array(list(weights), np.int64).reshape(-1, 2)
-        pairs = ends[:, 0], ends[:, 1], np.fromiter(weights.values(), np.float64, len(weights))
-        return cls(size, weights, dict(near), _sentences(links), pairs)
+LARGEST: Final = 2
+"""How many times the mean number of topics are gathered under one at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,87 +82,34 @@ def hierarchy(
     clusters; those whose entities are all ``apart`` stay gathered with what is too small for a
     topic.
     """
-    topics, rest = _by_weight(components(graph.size, graph.weights), graph.sentences)
+    topics, rest = _by_weight(graph)
     unsettled = [topic for topic in topics if settled.isdisjoint(topic)]
     still = [topic for topic in unsettled if apart >= set(topic)]
     new = [topic for topic in unsettled if not apart >= set(topic)]
-    inside = {node for topic in new for node in topic}
-    weights = {pair: weight for pair, weight in graph.weights.items() if pair[0] in inside}
-    documents = {
-        node: frozenset(sentence // PLACES for sentence in graph.sentences.get(node, ()))
-        for node in inside
-    }
-    found, alone = _bundled(list(_leiden(weights, max_size)), graph.near, documents)
+    inside = np.zeros(graph.size, bool)
+    inside[[node for topic in new for node in topic]] = True
+    found, alone = _bundled(list(_leiden(graph, inside, max_size)), graph, graph.documents(inside))
     return _in_order([*found, *_gathered([*rest, *alone, *still], first_of_own=not topics)])
 
 
-def pair_weights(links: Iterable[Link]) -> dict[Pair, float]:
-    """The summed weight of each pair in both directions, without loops.
-
-    >>> pair_weights([Link(0, 1, 1.0), Link(1, 0, 2.0), Link(0, 0, 9.0)])
-    {(0, 1): 3.0}
-    """
-    given: defaultdict[Pair, list[float]] = defaultdict(list)
-    for link in links:
-        a, b = link.source, link.target
-        if a != b:
-            weight = link.weight if math.isfinite(link.weight) else 0.0
-            given[(a, b) if a < b else (b, a)].append(weight)
-    # fsum, since a plain sum depends on the order of the rows.
-    return {pair: max(math.fsum(given[pair]), LEAST_WEIGHT) for pair in sorted(given)}
-
-
-def components(size: int, pairs: Iterable[Pair]) -> list[list[int]]:
-    """The connected parts of a graph of ``size`` nodes, single nodes included.
-
-    >>> components(4, [(0, 2), (2, 3)])
-    [[0, 2, 3], [1]]
-    """
-    root = list(range(size))
-
-    def find(node: int) -> int:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
-    for a, b in pairs:
-        low, high = sorted((find(a), find(b)))
-        root[high] = low
-    parts: defaultdict[int, list[int]] = defaultdict(list)
-    for node in range(size):
-        parts[find(node)].append(node)
-    return list(parts.values())
-
-
-def _sentences(links: Iterable[Link]) -> dict[int, set[int]]:
-    found: defaultdict[int, set[int]] = defaultdict(set)
-    for link in links:
-        for end in (link.source, link.target):
-            found[end].update(place for place in (link.first, link.last) if place is not None)
-    return dict(found)
-
-
-def _by_weight(
-    parts: Iterable[list[int]], sentences: Mapping[int, AbstractSet[int]]
-) -> tuple[list[list[int]], list[list[int]]]:
-    """Split components into those that make topics and the rest."""
+def _by_weight(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
+    """Split the connected parts into those that make topics and the rest."""
     topics: list[list[int]] = []
     rest: list[list[int]] = []
-    for part in parts:
-        resting_on = set().union(*(sentences.get(node, ()) for node in part))
+    for part, sentences in zip(graph.parts(), graph.sentences_by_part().tolist(), strict=True):
         # No sentence at all means that the sentences are unknown.
-        is_thin = 0 < len(resting_on) < LEAST_SENTENCES
+        is_thin = 0 < sentences < LEAST_SENTENCES
         is_topic = len(part) >= SMALLEST_TOPIC and not is_thin
         (topics if is_topic else rest).append(part)
     return topics, rest
 
 
-def _leiden(weights: Mapping[Pair, float], max_size: int) -> Iterator[_Unplaced]:
+def _leiden(graph: Graph, inside: NDArray[np.bool_], max_size: int) -> Iterator[_Unplaced]:
+    low, high, weights = (some[inside[graph.pairs[0]]].tolist() for some in graph.pairs)
     if not weights:
         return
     entries = graspologic_native.hierarchical_leiden(
-        [(str(a), str(b), weight) for (a, b), weight in weights.items()],
+        [(str(a), str(b), weight) for a, b, weight in zip(low, high, weights, strict=True)],
         randomness=RANDOMNESS,
         max_cluster_size=max_size,
         seed=SEED,
@@ -259,7 +160,7 @@ def _in_order(found: Collection[_Unplaced]) -> list[Cluster]:
 
 # --- gathering topics under broader ones ----------------------------------------------------------
 def _bundled(
-    found: Sequence[_Unplaced], near: Neighbours, documents: Mapping[int, frozenset[int]]
+    found: Sequence[_Unplaced], graph: Graph, documents: Mapping[int, AbstractSet[int]]
 ) -> tuple[list[_Unplaced], list[list[int]]]:
     """The clusters, at most ``MOST_SIBLINGS`` side by side, and those that fit under no topic."""
     children: defaultdict[str | None, list[_Unplaced]] = defaultdict(list)
@@ -272,12 +173,10 @@ def _bundled(
         key, level = (parent.key, parent.level + 1) if parent else (None, 0)
         siblings = children[key]
         if len(siblings) > MOST_SIBLINGS:
-            bundles = Bundles([one.members for one in siblings], near, documents)
+            members = [one.members for one in siblings]
+            bundles = Bundles(members, graph, documents, is_whole=parent is None)
             made = [[siblings[place] for place in places] for places in bundles.made()]
-            if parent is None:
-                alone = [_members(siblings[place] for place in places) for places in bundles.alone]
-            else:
-                made += [[siblings[place] for place in places] for places in bundles.alone]
+            alone += [_members(siblings[place] for place in places) for places in bundles.alone]
             siblings = [_bundle(members, key, children) for members in made]
         placed = [replace(one, level=level) for one in siblings]
         kept += placed
@@ -309,25 +208,31 @@ class Bundles:
     def __init__(
         self,
         clusters: Sequence[frozenset[int]],
-        near: Neighbours,
-        documents: Mapping[int, frozenset[Hashable]],
+        graph: Graph,
+        documents: Mapping[int, AbstractSet[int]],
+        *,
+        is_whole: bool,
     ) -> None:
+        """``is_whole``: of the whole graph. Parts of a topic stay in it, also if unrelated."""
         self._clusters = clusters
         self._documents = documents
+        self._is_whole = is_whole
         self._firsts = [min(cluster) for cluster in clusters]
         self._sizes = [len(cluster) for cluster in clusters]
+        self._heap = list(zip(self._sizes, self._firsts, range(len(clusters)), strict=True))
         self._parts = [[place] for place in range(len(clusters))]
+        self._most = max(MOST_SIBLINGS, LARGEST * len(clusters) // MOST_SIBLINGS)
         home = {node: place for place, cluster in enumerate(clusters) for node in cluster}
-        self._ties = [self._ties_of(place, near, home) for place in range(len(clusters))]
-        self._places: defaultdict[Hashable, set[int]] | None = None
+        self._ties = [self._ties_of(place, graph, home) for place in range(len(clusters))]
+        self._places: defaultdict[int, set[int]] | None = None
         self._into = list(range(len(clusters)))
         self.alone: list[list[int]] = []
         """The bundles unrelated to any other, found when there were too many."""
 
-    def _ties_of(self, place: int, near: Neighbours, home: Mapping[int, int]) -> dict[int, float]:
+    def _ties_of(self, place: int, graph: Graph, home: Mapping[int, int]) -> dict[int, float]:
         weights: defaultdict[int, list[float]] = defaultdict(list)
         for node in self._clusters[place]:
-            for other, weight in near.get(node, {}).items():
+            for other, weight in graph.near(node).items():
                 if (there := home.get(other, place)) != place:
                     weights[there].append(weight)
         # fsum, since a plain sum depends on the order.
@@ -336,12 +241,11 @@ class Bundles:
     def made(self) -> list[list[int]]:
         """The clusters' indexes by bundle, without those in ``alone``."""
         unrelated = set()
-        heap = [(size, self._firsts[place], place) for place, size in enumerate(self._sizes)]
-        heapq.heapify(heap)
-        left = len(heap)
-        while heap and left > MOST_SIBLINGS:
-            size, _, place = heapq.heappop(heap)
-            if self._into[place] != place or size != self._sizes[place]:
+        heapq.heapify(self._heap)
+        left = len(self._heap)
+        while self._heap and left > MOST_SIBLINGS:
+            size, first, place = heapq.heappop(self._heap)
+            if self._is_outdated(size, first, place):
                 continue
             partner = self._partner(place)
             left -= 1
@@ -349,7 +253,7 @@ class Bundles:
                 unrelated.add(place)
                 continue
             self._merge(place, partner)
-            heapq.heappush(heap, (self._sizes[partner], self._firsts[partner], partner))
+            heapq.heappush(self._heap, (self._sizes[partner], self._firsts[partner], partner))
         bundles: defaultdict[int, list[int]] = defaultdict(list)
         for place in range(len(self._into)):
             bundles[self._bundle_of(place)].append(place)
@@ -357,11 +261,28 @@ class Bundles:
         return [members for place, members in bundles.items() if place not in unrelated]
 
     def _partner(self, place: int) -> int | None:
-        """The most related bundle relative to its size, or else the largest would absorb all."""
-        ties: Mapping[int, float] = self._ties[place] or self._sharing_documents(place)
+        """The most related bundle relative to its size, or else the largest would absorb all.
+
+        Where those are full, the smallest: what is related to one of a thousand alone would
+        otherwise be gathered around it again at each of a hundred levels.
+        """
+        ties: Mapping[int, float] = self._ties[place]
+        if not any(self._has_room(place, one) for one in ties):
+            ties = self._sharing_documents(place)
+        found = [one for one in ties if self._has_room(place, one)]
+        if not found and (ties or self._ties[place] or not self._is_whole):
+            while self._is_outdated(*self._heap[0]):
+                heapq.heappop(self._heap)
+            return self._heap[0][2]
         return max(
-            ties, key=lambda one: (ties[one] / self._sizes[one], -self._firsts[one]), default=None
+            found, key=lambda one: (ties[one] / self._sizes[one], -self._firsts[one]), default=None
         )
+
+    def _has_room(self, place: int, other: int) -> bool:
+        return len(self._parts[place]) + len(self._parts[other]) <= self._most
+
+    def _is_outdated(self, size: int, _first: int, place: int) -> bool:
+        return self._into[place] != place or size != self._sizes[place]
 
     def _sharing_documents(self, place: int) -> Counter[int]:
         """The other bundles, with the number of documents in which this one is named, too."""
@@ -376,7 +297,7 @@ class Bundles:
             for there in {self._bundle_of(one) for one in self._places[document]} - {place}
         )
 
-    def _documents_of(self, places: Iterable[int]) -> set[Hashable]:
+    def _documents_of(self, places: Iterable[int]) -> set[int]:
         return {
             document
             for place in places

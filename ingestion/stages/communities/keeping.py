@@ -26,10 +26,9 @@ from ingestion.stages.communities.clustering import (
     MAX_SIZE,
     MOST_SIBLINGS,
     Cluster,
-    Graph,
-    Neighbours,
     hierarchy,
 )
+from ingestion.stages.communities.graph import Graph, Weights
 
 LEAST_QUALITY: Final = 0.9
 """Modularity of the kept clusters relative to that of new ones, among roots and among the smallest:
@@ -75,10 +74,8 @@ class Figures:
     beside: int
 
 
-def is_due(now: Figures, last: Figures | None) -> bool:
+def is_due(now: Figures, last: Figures) -> bool:
     """Whether to cluster the whole graph again; ``last`` describes when that was last done."""
-    if last is None:
-        return True
     growth = now.entities / max(1, last.entities)
     return (
         not 1 / (1 + MOST_CHANGE) <= growth <= 1 + MOST_CHANGE
@@ -120,8 +117,7 @@ def _kept(
     """
     rest = _rest_of(new)
     outside = new[rest[0]].members if rest else frozenset[int]()
-    ties = {entity: others for entity, others in graph.near.items() if entity not in outside}
-    kept = _brought_up_to_date(new, old, ties, outside)
+    kept = _brought_up_to_date(new, old, graph, outside)
     first = len(kept)
     place = {index: first + number for number, index in enumerate(rest)}
     together = [
@@ -147,17 +143,19 @@ def _rest_of(clusters: Sequence[Cluster]) -> list[int]:
 
 # --- bringing the old ones up to date -------------------------------------------------------------
 def _brought_up_to_date(
-    new: Sequence[Cluster], old: Sequence[Cluster], ties: Neighbours, outside: AbstractSet[int]
+    new: Sequence[Cluster], old: Sequence[Cluster], graph: Graph, outside: AbstractSet[int]
 ) -> list[Cluster]:
     gone = set(_rest_of(old))
     place = {
         index: number for number, index in enumerate(i for i in range(len(old)) if i not in gone)
     }
+    counts = _counts(graph, outside)
+    inside = counts.tolist()
     topics = [
         _Topic(
             old[i].level,
             None if (above := old[i].parent) is None else place[above],
-            {entity for entity in old[i].members if entity in ties},
+            {entity for entity in old[i].members if inside[entity]},
         )
         for i in place
     ]
@@ -165,16 +163,17 @@ def _brought_up_to_date(
     for index, one in enumerate(topics):
         for entity in one.members:
             paths.setdefault(entity, []).append(index)
-    homeless = [entity for entity in ties if entity not in paths]
-    left = _joined(homeless, topics, paths, ties)
+    homeless = [entity for entity, is_in in enumerate(inside) if is_in and entity not in paths]
+    left = _joined(homeless, topics, paths, graph)
     joined = set(homeless).difference(left)
-    _move(joined.union(*(ties[one] for one in joined)), topics, paths, ties)
+    around = joined.union(*(graph.near(one) for one in joined))
+    _move(around, _Roots(paths, graph, counts), topics, paths)
     found = _without_empty(topics)
     return [*found, *_new_parts(new, set(left), len(found), outside)]
 
 
 def _joined(
-    homeless: Sequence[int], topics: Sequence[_Topic], paths: Paths, ties: Neighbours
+    homeless: Sequence[int], topics: Sequence[_Topic], paths: Paths, graph: Graph
 ) -> list[int]:
     """Have entities join the topics that they are most related to; returns those related to none.
 
@@ -183,14 +182,14 @@ def _joined(
     left = list(homeless)
     while True:
         for one in left:
-            _join(one, topics, paths, ties)
+            _join(one, topics, paths, graph)
         still = [one for one in left if one not in paths]
         if len(still) == len(left):
             return still
         left = still
 
 
-def _join(entity: int, topics: Sequence[_Topic], paths: Paths, ties: Neighbours) -> None:
+def _join(entity: int, topics: Sequence[_Topic], paths: Paths, graph: Graph) -> None:
     """Have an entity join the most related topic, then its most related part, and so on down.
 
     It begins below the last one that it is in.
@@ -199,7 +198,7 @@ def _join(entity: int, topics: Sequence[_Topic], paths: Paths, ties: Neighbours)
     while True:
         parent = path[-1] if path else None
         weights: defaultdict[int, list[float]] = defaultdict(list)
-        for other, weight in ties[entity].items():
+        for other, weight in graph.near(entity).items():
             for index in paths.get(other, ()):
                 if topics[index].parent == parent:
                     weights[index].append(weight)
@@ -211,13 +210,8 @@ def _join(entity: int, topics: Sequence[_Topic], paths: Paths, ties: Neighbours)
         paths[entity] = path
 
 
-def _move(
-    frontier: Iterable[int], topics: Sequence[_Topic], paths: Paths, ties: Neighbours
-) -> None:
+def _move(frontier: Iterable[int], roots: _Roots, topics: Sequence[_Topic], paths: Paths) -> None:
     """Move entities of the frontier to the root where modularity gains, and so on around them."""
-    if not (frontier := set(frontier)):
-        return
-    roots = _Roots(paths, ties)
     waiting = deque(sorted(entity for entity in frontier if entity in roots.home))
     moved: dict[int, int] = {}
     queued = set(waiting)
@@ -228,7 +222,8 @@ def _move(
             continue
         roots.put(entity, best)
         moved[entity] = best
-        around = {one for one in ties[entity] if roots.home.get(one, best) != best} - queued
+        near = roots.graph.near(entity)
+        around = {one for one in near if roots.home.get(one, best) != best} - queued
         waiting.extend(sorted(around))
         queued |= around
     for entity, root in moved.items():
@@ -237,17 +232,19 @@ def _move(
         topics[root].members.add(entity)
         paths[entity] = [root]
     for entity in moved:
-        _join(entity, topics, paths, ties)
+        _join(entity, topics, paths, roots.graph)
 
 
 class _Roots:
     """The root of each entity, and what each would gain by another (``home``: indexes)."""
 
-    def __init__(self, paths: Paths, ties: Neighbours) -> None:
+    def __init__(self, paths: Paths, graph: Graph, counts: NDArray[np.bool_]) -> None:
+        """``counts`` flags the entities of which modularity is."""
+        self.graph = graph
         self.home = {entity: path[0] for entity, path in paths.items()}
-        self._ties = ties
-        self._degree = {entity: math.fsum(others.values()) for entity, others in ties.items()}
-        self._total = math.fsum(self._degree.values())
+        degree = _degrees(graph)
+        self._total = float(degree[counts].sum())
+        self._degree: list[float] = degree.tolist()
         self._sums: defaultdict[int, float] = defaultdict(float)
         for entity, root in self.home.items():
             self._sums[root] += self._degree[entity]
@@ -256,7 +253,7 @@ class _Roots:
         """The root with the greatest modularity for this entity: its own unless another gains."""
         own, degree = self.home[entity], self._degree[entity]
         weights: defaultdict[int, float] = defaultdict(float, {own: 0.0})
-        for other, weight in self._ties[entity].items():
+        for other, weight in self.graph.near(entity).items():
             if other in self.home:
                 weights[self.home[other]] += weight
         gains = {
@@ -298,13 +295,24 @@ def _new_parts(
 
 
 # --- how good it is -------------------------------------------------------------------------------
+def _counts(graph: Graph, outside: AbstractSet[int]) -> NDArray[np.bool_]:
+    """Flag the entities that are related to any other and not ``outside``."""
+    counts = _degrees(graph) > 0
+    counts[list(outside)] = False
+    return counts
+
+
+def _degrees(graph: Graph) -> Weights:
+    low, high, weights = graph.pairs
+    both = np.concatenate([low, high])
+    return np.bincount(both, np.tile(weights, 2), graph.size).astype(np.float64)
+
+
 def figures(clusters: Sequence[Cluster], graph: Graph) -> Figures:
     """How well the clusters divide the parts of the graph that they cover."""
     roots = _homes((one for one in enumerate(clusters) if one[1].level == 0), graph.size)
     finest = _homes(enumerate(clusters), graph.size)
-    related = np.zeros(graph.size, bool)
-    related[graph.pairs[0]] = related[graph.pairs[1]] = True
-    inside = finest[related & (finest != NOWHERE)]
+    inside = finest[(_degrees(graph) > 0) & (finest != NOWHERE)]
     beside = Counter(one.parent for one in clusters)
     return Figures(
         entities=len(inside),
@@ -335,7 +343,7 @@ def _homes(clusters: Iterable[tuple[int, Cluster]], size: int) -> Homes:
 def modularity(homes: Homes, graph: Graph) -> float:
     """Newman's modularity of the clusters that the entities are in; the others do not count.
 
-    >>> from ingestion.stages.communities.clustering import Link
+    >>> from ingestion.stages.communities.graph import Link
     >>> graph = Graph.of(5, [Link(0, 1, 1.0), Link(2, 3, 1.0)])
     >>> halves, whole = np.array([0, 0, 1, 1, -1]), np.array([0, 0, 0, 0, -1])
     >>> modularity(halves, graph), modularity(whole, graph)

@@ -8,15 +8,15 @@ most positions are exact, only what has none is looked at.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, LiteralString
 from uuid import UUID
 
-from ingestion.models import Entity, EntityPosition, IngestionJob
+from ingestion.models import Entity, IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.layout.arranging import Graph, Placed, arranged, beside, is_kept
 from kb_project.ports import Ports
-from kb_project.sql import Columns, bulk_plans, run_sql, temporary_rows
+from kb_project.sql import Columns, Row, bulk_plans, run_sql, temporary_rows
 from workspaces import access
 
 LINKS: Final[LiteralString] = """
@@ -31,6 +31,15 @@ FROM ingestion_communitymember AS member
 JOIN ingestion_community AS community
   ON community.workspace_id = %(workspace)s AND community.id = member.community_id
 WHERE member.workspace_id = %(workspace)s AND community.level <= 1
+"""
+
+POSITIONS: Final[LiteralString] = """
+SELECT entity_id, x, y, is_approximate FROM ingestion_entityposition
+WHERE workspace_id = %(workspace)s
+"""
+POSITIONS_OF: Final[LiteralString] = """
+SELECT entity_id, x, y, is_approximate FROM ingestion_entityposition
+WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(entities)s::uuid[])
 """
 
 COUNTS: Final[LiteralString] = """
@@ -118,20 +127,14 @@ def _beside(workspace_id: UUID) -> dict[UUID, Placed]:
     homes = {entity: (topic,) for entity, topic in run_sql(HOMES_OF, given)}
     topics = list({topic for (topic,) in homes.values()})
     centres = run_sql(CENTRES, {"workspace": workspace_id, "topics": topics})
-    ends = {end for a, b, _ in links for end in (a, b)}
-    graph = Graph(new, links, homes, before=_positions(workspace_id, ends))
+    ends = list({end for a, b, _ in links for end in (a, b)})
+    before = _placed(run_sql(POSITIONS_OF, {"workspace": workspace_id, "entities": ends}))
+    graph = Graph(new, links, homes, before)
     return beside(graph, {topic: (x, y) for topic, x, y in centres})
 
 
-def _positions(workspace_id: UUID, entities: Collection[UUID] | None = None) -> dict[UUID, Placed]:
-    """The positions of some entities, or of all."""
-    rows = EntityPosition.objects.in_workspace(workspace_id)
-    if entities is not None:
-        rows = rows.filter(entity_id__in=entities)
-    return {
-        one: Placed(x, y, is_approximate)
-        for one, x, y, is_approximate in rows.values_list("entity_id", "x", "y", "is_approximate")
-    }
+def _placed(rows: Iterable[Row]) -> dict[UUID, Placed]:
+    return {entity: Placed(x, y, is_approximate) for entity, x, y, is_approximate in rows}
 
 
 def _load(workspace_id: UUID) -> Graph:
@@ -144,7 +147,7 @@ def _load(workspace_id: UUID) -> Graph:
         entities=list(entities.values_list("pk", flat=True)),
         links=[(a, b, weight) for a, b, weight in run_sql(LINKS, workspace)],
         homes={one: tuple(path[level] for level in sorted(path)) for one, path in homes.items()},
-        before=_positions(workspace_id),
+        before=_placed(run_sql(POSITIONS, workspace)),
     )
 
 

@@ -9,14 +9,10 @@ from hypothesis import given, settings, strategies as st
 from ingestion.stages.communities.clustering import (
     MAX_SIZE,
     MOST_SIBLINGS,
-    PLACES,
     Cluster,
-    Graph,
-    Link,
-    components,
     hierarchy,
-    pair_weights,
 )
+from ingestion.stages.communities.graph import PLACES, Graph, Link
 
 SIZES = st.integers(0, 40)
 TRIPLES = st.lists(
@@ -167,7 +163,7 @@ def test_no_entities_give_no_clusters():
 
 
 def test_both_directions_of_a_pair_count_together():
-    assert pair_weights([Link(0, 1, 1.0), Link(1, 0, 2.5)]) == {(0, 1): 3.5}
+    assert Graph.of(2, [Link(0, 1, 1.0), Link(1, 0, 2.5)]).near(1) == {0: 3.5}
 
 
 def test_two_weak_directions_can_outweigh_one_strong_link():
@@ -185,7 +181,7 @@ def test_two_weak_directions_can_outweigh_one_strong_link():
 def test_components_cover_everything_once(size: int, pairs: list[tuple[int, int]]):
     inside = [(a, b) for a, b in pairs if a < size and b < size]
 
-    parts = components(size, inside)
+    parts = Graph.of(size, [Link(a, b, 1.0) for a, b in inside]).parts()
 
     assert sorted(node for part in parts for node in part) == list(range(size))
     home = {node: number for number, part in enumerate(parts) for node in part}
@@ -266,3 +262,14 @@ def test_topics_that_were_joined_before_they_share_nothing_more_are_gathered_who
 
     assert len(tops) == MOST_SIBLINGS + 1
     assert sorted(entity for top in tops for entity in top.members) == list(range(300))
+
+
+def test_what_is_related_to_one_topic_alone_is_not_gathered_around_it_level_by_level():
+    hub = clique(0, 5, 3.0)
+    around = [link for n in range(1, 400) for link in clique(5 * n, 5, 3.0)]
+    spokes = as_links([(0, 5 * n, 0.1) for n in range(1, 400)])
+
+    clusters = clustered(2000, hub + around + spokes)
+
+    assert max(one.level for one in clusters) <= 5
+    assert max(Counter(one.parent for one in clusters).values()) <= MOST_SIBLINGS

@@ -8,7 +8,8 @@ from hypothesis import given, strategies as st
 from ingestion.models.communities import other_topics_id
 from ingestion.stages import communities
 from ingestion.stages.communities import Changes, Group, changes
-from ingestion.stages.communities.clustering import Cluster, Graph, Link, hierarchy
+from ingestion.stages.communities.clustering import Cluster, hierarchy
+from ingestion.stages.communities.graph import Graph, Link
 
 WORKSPACE = UUID(int=99)
 TRIPLES = st.lists(

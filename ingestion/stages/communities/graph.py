@@ -1,0 +1,121 @@
+"""The graph whose entities are grouped, in arrays: a million relationships take some 100 MB."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+# Leiden ignores edges without weight, but every relationship should bind a little.
+LEAST_WEIGHT: Final = 1e-3
+
+PLACES: Final = 1 << 32
+"""Sentences are numbers: that of their document, times this, plus their offset in it."""
+UNKNOWN: Final = -1
+
+Indexes = NDArray[np.int64]
+Weights = NDArray[np.float64]
+
+
+class Link(NamedTuple):
+    """A relationship; ``first`` and ``last`` are the first and last sentence of its evidence."""
+
+    source: int
+    target: int
+    weight: float
+    first: int | None = None
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Entities as nodes, numbered from 0: of equally good clusters, their order decides.
+
+    ``pairs`` are the related nodes, each pair once and in order: the lower one, the higher one,
+    their weight. ``part_of`` numbers the connected part that each node is in, by the first node of
+    each. ``named_in`` pairs nodes with the first and last sentence of their relationships.
+    """
+
+    size: int
+    pairs: tuple[Indexes, Indexes, Weights]
+    part_of: Indexes
+    named_in: tuple[Indexes, Indexes]
+    _near: Any
+
+    @classmethod
+    def of(cls, size: int, links: Iterable[Link]) -> Self:
+        """The graph of these links, in any order."""
+        ends, weights, sentences = array("q"), array("d"), array("q")
+        for source, target, weight, first, last in links:
+            ends.extend((source, target))
+            weights.append(weight)
+            sentences.extend(UNKNOWN if one is None else one for one in (first, last))
+        both = np.array(ends, np.int64).reshape(-1, 2)
+        pairs = _pairs(both, np.array(weights, np.float64))
+        low, high, weight_of = pairs
+        half = sparse.coo_array((weight_of, (low, high)), shape=(size, size))
+        near = (half + half.T).tocsr()
+        parts = csgraph.connected_components(near, directed=False)[1] if size else []
+        known = np.array(sentences, np.int64).reshape(-1, 2)
+        return cls(size, pairs, np.array(parts, np.int64), _named_in(both, known), near)
+
+    def near(self, node: int) -> Mapping[int, float]:
+        """A node's neighbours, with the weight of each pair."""
+        within = slice(self._near.indptr[node], self._near.indptr[node + 1])
+        indexes, weights = self._near.indices[within], self._near.data[within]
+        return dict(zip(indexes.tolist(), weights.tolist(), strict=True))
+
+    def parts(self) -> list[list[int]]:
+        """The connected parts, single nodes included.
+
+        >>> Graph.of(4, [Link(0, 2, 1.0), Link(2, 3, 1.0)]).parts()
+        [[0, 2, 3], [1]]
+        """
+        if not self.size:
+            return []
+        order = np.argsort(self.part_of, kind="stable")
+        starts = np.flatnonzero(np.diff(self.part_of[order])) + 1
+        return [part.tolist() for part in np.split(order, starts)]
+
+    def sentences_by_part(self) -> Indexes:
+        """How many sentences each part rests on, as far as they are known."""
+        nodes, sentences = self.named_in
+        found = np.unique(np.stack([self.part_of[nodes], sentences]), axis=1)
+        return np.bincount(found[0], minlength=int(self.part_of.max(initial=-1)) + 1)
+
+    def documents(self, wanted: NDArray[np.bool_]) -> dict[int, set[int]]:
+        """The documents in which wanted nodes (a flag each) are named, by node."""
+        nodes, sentences = (some[wanted[self.named_in[0]]] for some in self.named_in)
+        found: dict[int, set[int]] = {}
+        for node, document in zip(nodes.tolist(), (sentences // PLACES).tolist(), strict=True):
+            found.setdefault(node, set()).add(document)
+        return found
+
+
+def _pairs(ends: Indexes, weights: Weights) -> tuple[Indexes, Indexes, Weights]:
+    """The summed weight of each pair in both directions, without loops.
+
+    >>> _pairs(np.array([[0, 1], [1, 0], [0, 0]]), np.array([1.0, 2.0, 9.0]))
+    (array([0]), array([1]), array([3.]))
+    """
+    is_pair = ends[:, 0] != ends[:, 1]
+    low, high = ends[is_pair].min(axis=1), ends[is_pair].max(axis=1)
+    weights = np.where(np.isfinite(weights), weights, 0.0)[is_pair]
+    # By weight, too: a sum depends on the order, and that of the rows is any.
+    order = np.lexsort((weights, high, low))
+    low, high, weights = low[order], high[order], weights[order]
+    starts = np.flatnonzero((np.diff(low, prepend=-1) != 0) | (np.diff(high, prepend=-1) != 0))
+    summed = np.add.reduceat(weights, starts) if len(starts) else weights
+    return low[starts], high[starts], np.maximum(summed, LEAST_WEIGHT)
+
+
+def _named_in(ends: Indexes, sentences: Indexes) -> tuple[Indexes, Indexes]:
+    nodes = np.repeat(ends, 2, axis=1).ravel()
+    places = np.tile(sentences, 2).ravel()
+    return nodes[places != UNKNOWN], places[places != UNKNOWN]
