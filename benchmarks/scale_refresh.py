@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from ingestion.documents import lifecycle, services
 from ingestion.history.recording import ChangeContext
-from ingestion.models import Document, JobKind, StageRun
+from ingestion.models import Document, JobKind, RunState, StageRun
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -70,7 +70,7 @@ def _after(workspace: Workspace, move: Callable[[], None]) -> dict[str, Any]:
         runs = StageRun.objects.in_workspace(workspace).filter(finished_at__gte=began)
         runs = runs.filter(job__kind__in=(JobKind.DOCUMENT, JobKind.WORKSPACE))
         rows = list(runs.order_by("finished_at").values_list("stage", "seconds", "state"))
-    if failed := [stage for stage, _, state in rows if state != "done"]:
+    if failed := [stage for stage, _, state in rows if state != RunState.DONE]:
         raise RuntimeError(f"not done: {failed}")
     stages: dict[str, float] = {}
     for stage, taken, _ in rows:

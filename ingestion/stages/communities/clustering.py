@@ -93,14 +93,16 @@ def hierarchy(
 
 
 def _by_weight(graph: Graph) -> tuple[list[list[int]], list[list[int]]]:
-    """Split the connected parts into those that make topics and the rest."""
+    """Split the connected components into those that make topics and the rest."""
     topics: list[list[int]] = []
     rest: list[list[int]] = []
-    for part, sentences in zip(graph.parts(), graph.sentences_by_part().tolist(), strict=True):
+    for component, sentences in zip(
+        graph.components(), graph.sentences_by_component().tolist(), strict=True
+    ):
         # No sentence at all means that the sentences are unknown.
         is_thin = 0 < sentences < LEAST_SENTENCES
-        is_topic = len(part) >= SMALLEST_TOPIC and not is_thin
-        (topics if is_topic else rest).append(part)
+        is_topic = len(component) >= SMALLEST_TOPIC and not is_thin
+        (topics if is_topic else rest).append(component)
     return topics, rest
 
 
@@ -254,11 +256,13 @@ class Bundles:
                 continue
             self._merge(place, partner)
             heapq.heappush(self._heap, (self._sizes[partner], self._firsts[partner], partner))
-        bundles: defaultdict[int, list[int]] = defaultdict(list)
-        for place in range(len(self._into)):
-            bundles[self._bundle_of(place)].append(place)
+        bundles = {
+            place: sorted(self._parts[place])
+            for place, into in enumerate(self._into)
+            if into == place
+        }
         self.alone = [bundles[place] for place in sorted(unrelated)]
-        return [members for place, members in bundles.items() if place not in unrelated]
+        return sorted(members for place, members in bundles.items() if place not in unrelated)
 
     def _partner(self, place: int) -> int | None:
         """The most related bundle relative to its size, or else the largest would absorb all.
@@ -267,9 +271,10 @@ class Bundles:
         otherwise be gathered around it again at each of a hundred levels.
         """
         ties: Mapping[int, float] = self._ties[place]
-        if not any(self._has_room(place, one) for one in ties):
+        found = self._with_room(place, ties)
+        if not found:
             ties = self._sharing_documents(place)
-        found = [one for one in ties if self._has_room(place, one)]
+            found = self._with_room(place, ties)
         if not found and (ties or self._ties[place] or not self._is_whole):
             while self._is_outdated(*self._heap[0]):
                 heapq.heappop(self._heap)
@@ -278,8 +283,9 @@ class Bundles:
             found, key=lambda one: (ties[one] / self._sizes[one], -self._firsts[one]), default=None
         )
 
-    def _has_room(self, place: int, other: int) -> bool:
-        return len(self._parts[place]) + len(self._parts[other]) <= self._most
+    def _with_room(self, place: int, others: Iterable[int]) -> list[int]:
+        room = self._most - len(self._parts[place])
+        return [one for one in others if len(self._parts[one]) <= room]
 
     def _is_outdated(self, size: int, _first: int, place: int) -> bool:
         return self._into[place] != place or size != self._sizes[place]

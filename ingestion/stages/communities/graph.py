@@ -38,13 +38,15 @@ class Graph:
     """Entities as nodes, numbered from 0: of equally good clusters, their order decides.
 
     ``pairs`` are the related nodes, each pair once and in order: the lower one, the higher one,
-    their weight. ``part_of`` numbers the connected part that each node is in, by the first node of
-    each. ``named_in`` pairs nodes with the first and last sentence of their relationships.
+    their weight; ``degrees`` are the summed weights of each node. ``component_of`` numbers the
+    connected component that each node is in, by the first node of each. ``named_in`` pairs nodes
+    with the first and last sentence of their relationships.
     """
 
     size: int
     pairs: tuple[Indexes, Indexes, Weights]
-    part_of: Indexes
+    degrees: Weights
+    component_of: Indexes
     named_in: tuple[Indexes, Indexes]
     _near: Any
 
@@ -59,11 +61,14 @@ class Graph:
         both = np.array(ends, np.int64).reshape(-1, 2)
         pairs = _pairs(both, np.array(weights, np.float64))
         low, high, weight_of = pairs
+        ends_of_pairs = np.concatenate([low, high])
+        degrees = np.bincount(ends_of_pairs, np.tile(weight_of, 2), size).astype(np.float64)
         half = sparse.coo_array((weight_of, (low, high)), shape=(size, size))
         near = (half + half.T).tocsr()
-        parts = csgraph.connected_components(near, directed=False)[1] if size else []
+        components = csgraph.connected_components(near, directed=False)[1] if size else []
         known = np.array(sentences, np.int64).reshape(-1, 2)
-        return cls(size, pairs, np.array(parts, np.int64), _named_in(both, known), near)
+        component_of = np.array(components, np.int64)
+        return cls(size, pairs, degrees, component_of, _named_in(both, known), near)
 
     def near(self, node: int) -> Mapping[int, float]:
         """A node's neighbours, with the weight of each pair."""
@@ -71,23 +76,23 @@ class Graph:
         indexes, weights = self._near.indices[within], self._near.data[within]
         return dict(zip(indexes.tolist(), weights.tolist(), strict=True))
 
-    def parts(self) -> list[list[int]]:
-        """The connected parts, single nodes included.
+    def components(self) -> list[list[int]]:
+        """The connected components, single nodes included.
 
-        >>> Graph.of(4, [Link(0, 2, 1.0), Link(2, 3, 1.0)]).parts()
+        >>> Graph.of(4, [Link(0, 2, 1.0), Link(2, 3, 1.0)]).components()
         [[0, 2, 3], [1]]
         """
         if not self.size:
             return []
-        order = np.argsort(self.part_of, kind="stable")
-        starts = np.flatnonzero(np.diff(self.part_of[order])) + 1
-        return [part.tolist() for part in np.split(order, starts)]
+        order = np.argsort(self.component_of, kind="stable")
+        starts = np.flatnonzero(np.diff(self.component_of[order])) + 1
+        return [component.tolist() for component in np.split(order, starts)]
 
-    def sentences_by_part(self) -> Indexes:
-        """How many sentences each part rests on, as far as they are known."""
+    def sentences_by_component(self) -> Indexes:
+        """How many sentences each component rests on, as far as they are known."""
         nodes, sentences = self.named_in
-        found = np.unique(np.stack([self.part_of[nodes], sentences]), axis=1)
-        return np.bincount(found[0], minlength=int(self.part_of.max(initial=-1)) + 1)
+        found = np.unique(np.stack([self.component_of[nodes], sentences]), axis=1)
+        return np.bincount(found[0], minlength=int(self.component_of.max(initial=-1)) + 1)
 
     def documents(self, wanted: NDArray[np.bool_]) -> dict[int, set[int]]:
         """The documents in which wanted nodes (a flag each) are named, by node."""

@@ -28,7 +28,7 @@ from ingestion.stages.communities.clustering import (
     Cluster,
     hierarchy,
 )
-from ingestion.stages.communities.graph import Graph, Weights
+from ingestion.stages.communities.graph import Graph
 
 LEAST_QUALITY: Final = 0.9
 """Modularity of the kept clusters relative to that of new ones, among roots and among the smallest:
@@ -242,9 +242,8 @@ class _Roots:
         """``counts`` flags the entities of which modularity is."""
         self.graph = graph
         self.home = {entity: path[0] for entity, path in paths.items()}
-        degree = _degrees(graph)
-        self._total = float(degree[counts].sum())
-        self._degree: list[float] = degree.tolist()
+        self._total = float(graph.degrees[counts].sum())
+        self._degree: list[float] = graph.degrees.tolist()
         self._sums: defaultdict[int, float] = defaultdict(float)
         for entity, root in self.home.items():
             self._sums[root] += self._degree[entity]
@@ -297,22 +296,16 @@ def _new_parts(
 # --- how good it is -------------------------------------------------------------------------------
 def _counts(graph: Graph, outside: AbstractSet[int]) -> NDArray[np.bool_]:
     """Flag the entities that are related to any other and not ``outside``."""
-    counts = _degrees(graph) > 0
+    counts = graph.degrees > 0
     counts[list(outside)] = False
     return counts
-
-
-def _degrees(graph: Graph) -> Weights:
-    low, high, weights = graph.pairs
-    both = np.concatenate([low, high])
-    return np.bincount(both, np.tile(weights, 2), graph.size).astype(np.float64)
 
 
 def figures(clusters: Sequence[Cluster], graph: Graph) -> Figures:
     """How well the clusters divide the parts of the graph that they cover."""
     roots = _homes((one for one in enumerate(clusters) if one[1].level == 0), graph.size)
     finest = _homes(enumerate(clusters), graph.size)
-    inside = finest[(_degrees(graph) > 0) & (finest != NOWHERE)]
+    inside = finest[(graph.degrees > 0) & (finest != NOWHERE)]
     beside = Counter(one.parent for one in clusters)
     return Figures(
         entities=len(inside),

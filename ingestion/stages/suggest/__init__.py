@@ -136,8 +136,6 @@ MOST_WRITTEN: Final = 5000
 """Suggestions kept per run, the most certain ones: no one works through more."""
 MOST_PASSAGES: Final = 12
 SAMPLE: Final = 1000
-AT_ONCE: Final = 10_000
-"""Relationships read at a time."""
 REASON_LENGTH: Final = 300
 
 
@@ -171,7 +169,7 @@ def _load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Candidate]:
     ids = {row[0]: row[0] for row in entities}
     neighbours: defaultdict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
     links = Relationship.objects.in_workspace(workspace_id)
-    for source, target in links.values_list("source_id", "target_id").iterator(AT_ONCE):
+    for source, target in links.values_list("source_id", "target_id").iterator():
         source, target = ids.setdefault(source, source), ids.setdefault(target, target)
         neighbours[source].add(target)
         neighbours[target].add(source)

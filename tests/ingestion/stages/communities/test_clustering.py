@@ -181,7 +181,7 @@ def test_two_weak_directions_can_outweigh_one_strong_link():
 def test_components_cover_everything_once(size: int, pairs: list[tuple[int, int]]):
     inside = [(a, b) for a, b in pairs if a < size and b < size]
 
-    parts = Graph.of(size, [Link(a, b, 1.0) for a, b in inside]).parts()
+    parts = Graph.of(size, [Link(a, b, 1.0) for a, b in inside]).components()
 
     assert sorted(node for part in parts for node in part) == list(range(size))
     home = {node: number for number, part in enumerate(parts) for node in part}
