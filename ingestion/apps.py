@@ -11,4 +11,5 @@ class IngestionConfig(AppConfig):
     lanes: ClassVar = {
         "main": "ingestion.pipeline.recovery.work",
         "embedding": "ingestion.pipeline.recovery.work",
+        "refreshing": "ingestion.pipeline.recovery.work",
     }

@@ -201,7 +201,7 @@ def _resume_work(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> Non
     jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk(stopped)
     for job_id in stopped:
         transitions.reopen(jobs[job_id])
-    batching.call_for(workspace_id, stopped, *runner.LANES)
+    batching.call_for(workspace_id, stopped, *runner.DOCUMENT_LANES)
 
 
 def _copied(source: type[Model], target: type[Model], chunks: type[Model]) -> sql.Composed:

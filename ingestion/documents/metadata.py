@@ -211,7 +211,7 @@ def _repeat_stages(workspace_id: uuid.UUID, row: Document) -> None:
         rows.filter(chunk__workspace=workspace_id, chunk__document=row).update(method="")
     if job.state == RunState.DONE and row.is_live:
         transitions.repeat(job, AGAIN)
-        batching.call_for(workspace_id, [job.pk], *runner.LANES)
+        batching.call_for(workspace_id, [job.pk], *runner.DOCUMENT_LANES)
         return
     # A stopped job stays stopped, and runs all these stages once it resumes.
     runs = StageRun.objects.in_workspace(workspace_id).filter(job=job, stage__in=AGAIN)

@@ -145,7 +145,7 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
             )
         is_paused = job.state == RunState.PAUSED
         transitions.reopen(job)
-        batching.call_for(workspace.pk, [job.pk], *runner.LANES)
+        batching.call_for(workspace.pk, [job.pk], *runner.DOCUMENT_LANES)
         if is_paused:
             pausing.work_resume(workspace.pk)
     return job

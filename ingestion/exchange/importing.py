@@ -165,7 +165,7 @@ def import_discard(*, workspace: Workspace, import_id: uuid.UUID) -> None:
 
 
 def wake(row: GraphImport) -> None:
-    async_task(RUN_IMPORT, str(row.workspace_id), str(row.pk), cluster=runner.MAIN)
+    async_task(RUN_IMPORT, str(row.workspace_id), str(row.pk), cluster=runner.REFRESHING)
 
 
 # --- carrying out ---------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ def check_request(
 
 
 def wake(row: ConsistencyCheck) -> None:
-    async_task(RUN_CHECK, str(row.workspace_id), str(row.pk), cluster=runner.MAIN)
+    async_task(RUN_CHECK, str(row.workspace_id), str(row.pk), cluster=runner.REFRESHING)
 
 
 def request_all() -> int:

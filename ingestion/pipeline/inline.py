@@ -34,6 +34,8 @@ Work = Callable[..., None]
 def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
     """Work until every job has ended or is paused; the embedding lane runs in a second thread.
 
+    The refreshing lane has no thread of its own: nothing is searched meanwhile.
+
     With a chat model a third thread takes the main lane's next group while the first waits for the
     model or the database. Without one it would only compete for the processor.
     """
@@ -62,9 +64,12 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
 def _drain_main(
     workspace_id: uuid.UUID, on_progress: OnProgress | None, has_moved: threading.Event
 ) -> None:
-    while _has_open_stages(workspace_id, runner.LANES[runner.MAIN]):
+    lanes = (runner.MAIN, runner.REFRESHING)
+    stages = tuple(stage for lane in lanes for stage in runner.LANES[lane])
+    while _has_open_stages(workspace_id, stages):
         has_moved.clear()
-        if not _work_through(workspace_id, runner.MAIN, on_progress):
+        # The refreshing lane once the main lane has nothing left.
+        if not any(_work_through(workspace_id, lane, on_progress) for lane in lanes):
             leases.STAGES.free(workspace_id)
             has_moved.wait(PATIENCE)
 
@@ -118,8 +123,7 @@ def _has_chat(workspace_id: uuid.UUID) -> bool:
 
 def _work_on_a_group(workspace_id: uuid.UUID) -> bool:
     jobs = batching.next_group(workspace_id, runner.MAIN)
-    is_for_documents = bool(jobs) and jobs[0].kind == JobKind.DOCUMENT
-    return is_for_documents and bool(runner.run_group(jobs, runner.MAIN).begun)
+    return bool(jobs) and bool(runner.run_group(jobs, runner.MAIN).begun)
 
 
 def _embed_until_idle(

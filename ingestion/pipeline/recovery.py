@@ -97,7 +97,7 @@ def is_idle(lane: str) -> bool:
 
 
 def left_waiting(rows: QuerySet[Row], patience: timedelta) -> list[Row]:
-    """Return the rows that wait for a worker of the main lane without a queue entry.
+    """Return the rows that wait for a worker of the refreshing lane without a queue entry.
 
     Rows that a dead worker held wait again. A worker on another host is presumed dead after
     ``patience``.
@@ -107,7 +107,7 @@ def left_waiting(rows: QuerySet[Row], patience: timedelta) -> list[Row]:
         if workers.is_dead(row.worker) or (row.started_at and row.started_at < now - patience):
             rows.filter(pk=row.pk).update(state="waiting", worker="")
     waiting = list(rows.filter(state="waiting", created_at__lt=now - FORGOTTEN))
-    return waiting if waiting and is_idle(runner.MAIN) else []
+    return waiting if waiting and is_idle(runner.REFRESHING) else []
 
 
 def _wake_unfinished(workspace_id: uuid.UUID, lanes: Collection[str]) -> int:

@@ -2,7 +2,9 @@
 
 Two lanes work on documents: the main lane parses, chunks, situates, extracts and resolves; the
 embedding lane makes the vectors, which is slow on a small machine and must not hold anything up.
-A stage runs once for a group of documents, and a workspace stage once per burst of changes.
+The refreshing lane runs the stages of whole workspaces, which take minutes in a large one: a new
+document never waits for them. A stage runs once for a group of documents, and a workspace stage
+once per burst of changes.
 """
 
 from __future__ import annotations
@@ -105,8 +107,13 @@ STAGES: Final[dict[str, Stage]] = DOCUMENT_STAGES | {
 }
 MAIN: Final = "main"
 EMBEDDING: Final = "embedding"
-LANES: Final[dict[str, tuple[str, ...]]] = {MAIN: (), EMBEDDING: ("embed", *REEMBED_STAGES)}
-LANES[MAIN] = tuple(name for name in STAGES if name not in LANES[EMBEDDING])
+REFRESHING: Final = "refreshing"
+LANES: Final[dict[str, tuple[str, ...]]] = {
+    MAIN: (*(name for name in DOCUMENT_STAGES if name != "embed"), *TUNE_STAGES),
+    EMBEDDING: ("embed", *REEMBED_STAGES),
+    REFRESHING: tuple(WORKSPACE_STAGES),
+}
+DOCUMENT_LANES: Final = (MAIN, EMBEDDING)
 EMBEDS_AFTER: Final = "situate"  # before the embedding lane may begin
 TELLS_AFTER: Final = "resolve"  # a version's facts are known
 RUN_LANE: Final = "ingestion.tasks.run_lane"
@@ -388,7 +395,7 @@ def request_refresh(workspace_id: uuid.UUID) -> None:
         for (job_id,) in run_sql(sql.ADD_REFRESH, {"workspace": workspace_id}):
             job = IngestionJob.objects.in_workspace(workspace_id).get(pk=job_id)
             plan_stages(job)
-            wake(workspace_id, job.pk, MAIN)
+            wake(workspace_id, job.pk, REFRESHING)
 
 
 def wake_waiting_refresh(workspace_id: uuid.UUID) -> None:
@@ -396,4 +403,4 @@ def wake_waiting_refresh(workspace_id: uuid.UUID) -> None:
     with access.in_workspace(workspace_id):
         jobs = IngestionJob.objects.in_workspace(workspace_id)
         for job in jobs.filter(kind=JobKind.WORKSPACE, state=RunState.PENDING):
-            wake(workspace_id, job.pk, MAIN)
+            wake(workspace_id, job.pk, REFRESHING)

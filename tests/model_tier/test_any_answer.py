@@ -113,7 +113,7 @@ def taken_through(workspace: Workspace, chat: FakeChat) -> list[IngestionJob]:
     for _ in range(3):
         waiting = [job for job in refreshes(workspace) if job.state == RunState.PENDING]
         for job in waiting:
-            runner.run_group([job], runner.MAIN, ports)
+            runner.run_group([job], runner.REFRESHING, ports)
             jobs.append(job)
     return jobs
 

@@ -41,8 +41,8 @@ from kb_project.supervisor.supervisor import (
 DEMO: Final = "demo"
 DEMO_COMMAND: Final = "loaddemo"
 MODEL: Final = "model"
-# Embedding uses whole cores for minutes; pages must not slow down.
-EMBEDDING_NICE: Final = 10
+# Embedding and refreshing use whole cores for minutes; pages must not slow down.
+BACKGROUND_NICE: Final = 10
 # So does a model, for seconds, and someone waits for its answer.
 MODEL_NICE: Final = 5
 
@@ -125,7 +125,8 @@ def _parts(listener_fd: int) -> list[Part]:
             "web", "serve", "--fd", str(listener_fd), environment=pooled, pass_fds=(listener_fd,)
         ),
         _part("worker", "worker"),
-        _part("embedding", "worker", "--lane", "embedding", nice=EMBEDDING_NICE),
+        _part("embedding", "worker", "--lane", "embedding", nice=BACKGROUND_NICE),
+        _part("refreshing", "worker", "--lane", "refreshing", nice=BACKGROUND_NICE),
         _part("answering", "worker", "--lane", "answering", environment=pooled),
     ]
 

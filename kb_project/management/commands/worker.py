@@ -24,7 +24,7 @@ def lanes() -> dict[str, str]:
 class Command(BaseCommand):
     help = (
         "Run the worker for a lane: 'main' reads documents, 'embedding' computes their vectors,"
-        " 'answering' answers questions."
+        " 'refreshing' updates graph, topics and reports, 'answering' answers questions."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -51,7 +51,7 @@ def set_row(row: ConsistencyCheck, **values: object) -> None:
 
 
 def calls() -> int:
-    return OrmQ.objects.filter(key="main").count()
+    return OrmQ.objects.filter(key="refreshing").count()
 
 
 def run(row: ConsistencyCheck) -> ConsistencyCheck:

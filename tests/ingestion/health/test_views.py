@@ -162,7 +162,7 @@ def test_a_check_is_asked_for_and_shown_while_it_waits(cast: Cast):
 
     [row] = unfinished(cast)
     assert (row.requested_by, row.repairs, row.is_deep) == (cast.alice, False, True)
-    assert OrmQ.objects.filter(key="main").count() == 1
+    assert OrmQ.objects.filter(key="refreshing").count() == 1
     page = response.content.decode()
     assert "The check starts when the worker is free" in page
     assert 'hx-trigger="every 2s"' in page

@@ -22,7 +22,7 @@ from workspaces.models import Workspace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "fake_embedder")]
 
-MAIN, EMBEDDING = runner.MAIN, runner.EMBEDDING
+MAIN, EMBEDDING, REFRESHING = runner.LANES
 Jobs = Sequence[IngestionJob]
 
 
@@ -250,14 +250,12 @@ def test_what_may_have_killed_a_worker_goes_alone(workspace: Workspace):
     assert batching.next_group(workspace.pk, MAIN, first=jobs[1].pk) == jobs[1:]
 
 
-def test_a_refresh_goes_alone_and_after_documents(workspace: Workspace, monkeypatch):
+def test_a_refresh_goes_alone_beside_documents(workspace: Workspace):
     runner.request_refresh(workspace.pk)
     jobs = some(workspace, 2)
 
     assert batching.next_group(workspace.pk, MAIN) == jobs
-    with pretended(monkeypatch):
-        runner.run_group(jobs, MAIN)
-    assert batching.next_group(workspace.pk, MAIN) == refreshes(workspace)
+    assert batching.next_group(workspace.pk, REFRESHING) == refreshes(workspace)
 
 
 def test_only_situated_documents_go_to_the_embedding_lane(workspace: Workspace, monkeypatch):

@@ -32,7 +32,7 @@ from tests.ingestion.papers import write_papers
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
-LANES = ("main", "embedding")
+LANES = ("main", "embedding", "refreshing")
 PATIENCE = 180.0
 
 IS_DONE: LiteralString = """

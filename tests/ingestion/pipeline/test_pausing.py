@@ -35,7 +35,7 @@ from workspaces.models import Workspace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "fake_embedder")]
 
-MAIN, EMBEDDING = runner.MAIN, runner.EMBEDDING
+MAIN, EMBEDDING, REFRESHING = runner.LANES
 BUDGET = BudgetError(
     "The budget is spent.", kept="Everything is kept.", next_step="Raise the budget."
 )
@@ -165,7 +165,7 @@ def test_a_refresh_pauses_and_the_newest_one_is_enough(workspace: Workspace, mon
     with pretended(monkeypatch, together={"describe": raising(BUDGET)}):
         for _ in range(2):
             runner.request_refresh(workspace.pk)
-            runner.run_lane(refreshes(workspace)[-1], MAIN)
+            runner.run_lane(refreshes(workspace)[-1], REFRESHING)
         pausing.work_resume(workspace.pk)
 
     assert [job.state for job in refreshes(workspace)] == [RunState.CANCELLED, RunState.PENDING]
@@ -176,13 +176,13 @@ def test_a_paused_refresh_gives_way_to_the_one_that_documents_ask_for(
 ):
     jobs = paused(workspace, monkeypatch)
     with pretended(monkeypatch, together={"describe": raising(BUDGET)}):
-        runner.run_lane(refreshes(workspace)[-1], MAIN)
+        runner.run_lane(refreshes(workspace)[-1], REFRESHING)
     pausing.work_resume(workspace.pk)
 
     with pretended(monkeypatch):
         runner.run_group(jobs, MAIN)
         [old, new] = refreshes(workspace)
-        runner.run_lane(new, MAIN)
+        runner.run_lane(new, REFRESHING)
 
     assert (old.state, fresh(new).state) == (RunState.CANCELLED, RunState.DONE)
 

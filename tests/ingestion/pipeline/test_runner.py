@@ -30,7 +30,7 @@ from workspaces.models import Workspace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media", "fake_embedder")]
 
-MAIN, EMBEDDING = runner.MAIN, runner.EMBEDDING
+MAIN, EMBEDDING, REFRESHING = runner.LANES
 
 
 @pytest.fixture
@@ -320,7 +320,7 @@ def test_one_waiting_refresh_serves_all_who_ask(workspace: Workspace):
         "suggest",
         "questions",
     ]
-    assert calls(MAIN) == 1
+    assert calls(REFRESHING) == 1
 
 
 def test_a_refresh_asked_for_while_one_runs_comes_after_it(workspace: Workspace, monkeypatch):
@@ -333,16 +333,16 @@ def test_a_refresh_asked_for_while_one_runs_comes_after_it(workspace: Workspace,
         assert not transitions.begin([waiting])
         return StageOutcome()
 
-    before = calls(MAIN)
+    before = calls(REFRESHING)
     with pretended(monkeypatch, describe=ask_again):
-        runner.run_lane(first, MAIN)
+        runner.run_lane(first, REFRESHING)
         first_state = fresh(first).state
         [_, second] = refreshes(workspace)
-        runner.run_lane(second, MAIN)
+        runner.run_lane(second, REFRESHING)
 
     assert (first_state, fresh(second).state) == (RunState.DONE, RunState.DONE)
     # Once when it was asked for, once more when the first one had ended.
-    assert calls(MAIN) - before >= 2
+    assert calls(REFRESHING) - before >= 2
 
 
 def test_an_unfinished_document_gets_a_snapshot_now_and_then(workspace: Workspace, monkeypatch):
@@ -360,7 +360,7 @@ def test_a_document_passes_through_every_real_stage(job: IngestionJob, workspace
     for lane in (MAIN, EMBEDDING):
         runner.run_lane(job, lane)
     [refresh] = refreshes(workspace)
-    runner.run_lane(refresh, MAIN)
+    runner.run_lane(refresh, REFRESHING)
 
     assert document_of(job).state == DocumentState.READY
     assert set(states(job).values()) == set(states(refresh).values()) == {"done"}
