@@ -8,7 +8,8 @@ size, made by ``scale_rows``. Remove ``scale-N`` and the next run makes it again
 for each mode, the time of a search beside making vectors of texts, over the data set's questions,
 each asked twice and timed the second time; the share of the ten nearest passages that ``dense``
 finds; and the memory of the process. ``scale_requests`` has ``pages`` and ``life``,
-``scale_refresh`` has ``refresh``. Figures also go to ``benchmarks/results/``.
+``scale_refresh`` has ``refresh``, ``scale_beside`` has ``beside``. Figures also go to
+``benchmarks/results/``.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 django.setup()
 
+from benchmarks.scale_beside import beside
 from benchmarks.scale_refresh import refresh
 from benchmarks.scale_requests import life, pages
 from benchmarks.scale_rows import workspace_of
@@ -160,6 +162,7 @@ SECTIONS: Final[Mapping[str, Callable[[Workspace, Path, argparse.Namespace], dic
     "pages": pages,
     "life": life,
     "refresh": refresh,
+    "beside": beside,
 }
 
 

@@ -40,6 +40,8 @@ STAGES: Final = LeasedRows(
 # Minimum seconds between a stage's reports, since each costs statements: for a group, and for a
 # single job, which shows its units.
 SECONDS_BETWEEN_REPORTS: Final = (1.0, 0.25)
+MOMENT: Final = 1.0
+"""Seconds of preparations that a stage need not make up for before its turn ends."""
 
 
 class CancelledError(Exception):
@@ -82,7 +84,8 @@ def progress_of(
 
     Reporting renews their leases, and those of the runs waiting ``beside`` them. It raises
     ``TurnOverError`` once the work has lasted for so many ``turns`` and another workspace waits;
-    never if that is 0.
+    never if that is 0. A stage that took more than a moment until its first report goes on for as
+    long again: the next turn begins with the same preparations, and would end after them.
     """
     report = _reporter(runs, beside)
     return Progress(report=_giving_way(report, turns) if turns else report)
@@ -95,9 +98,15 @@ def renew(runs: Sequence[StageRun]) -> None:
 
 
 def _giving_way(report: Callable[[int, int], None], turns: int) -> Callable[[int, int], None]:
+    began, prepared = time.monotonic(), 0.0
+
     def giving_way(done: int, total: int) -> None:
+        nonlocal prepared
         report(done, total)
-        if done < total and is_over(turns):
+        now = time.monotonic()
+        prepared = prepared or now
+        has_worked = now - prepared >= prepared - began - MOMENT
+        if done < total and has_worked and is_over(turns):
             raise TurnOverError
 
     return giving_way

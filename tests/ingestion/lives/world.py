@@ -174,7 +174,7 @@ class World:
     # --- what follows ---------------------------------------------------------------------------
     def work(self) -> None:
         """Do all that waits."""
-        while any([self._lane(lane) for lane in runner.LANES]):
+        while any(self._lane(lane) for lane in runner.LANES):
             pass
         unfinished = [RunState.PENDING, RunState.RUNNING, RunState.FAILED, RunState.PAUSED]
         left = self.all(IngestionJob, "created_at", state__in=unfinished)

@@ -5,11 +5,12 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from ingestion.models import IngestionJob, RunState, StageRun
-from ingestion.pipeline import leases
+from ingestion.pipeline import leases, turns
 from kb_project.jobs import workers
 from kb_project.sql import run_sql
 from tests import rows
@@ -160,6 +161,33 @@ def test_who_was_asked_to_stop_learns_it_at_the_next_report(job: IngestionJob, r
 
     with pytest.raises(leases.CancelledError):
         leases.progress_of([run])(1, 2)
+
+
+def test_a_stage_goes_on_for_as_long_as_it_prepared_before_its_turn_ends(
+    run: StageRun, monkeypatch: pytest.MonkeyPatch
+):
+    """Or each turn of a large workspace would end with the preparations of the one before."""
+    clock = SimpleNamespace(monotonic=lambda: clock.now, now=100.0)
+    monkeypatch.setattr(leases, "time", clock)
+    monkeypatch.setattr(leases, "is_over", lambda _turns: True)
+    leases.claim([run])
+    report = leases.progress_of([run], turns=1)
+
+    for done, clock.now in ((1, 130.0), (2, 145.0)):
+        report(done, 9)
+    clock.now = 159.5
+    with pytest.raises(turns.TurnOverError):
+        report(3, 9)
+
+
+def test_a_stage_that_was_soon_prepared_ends_its_turn_at_the_first_report(
+    run: StageRun, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(leases, "is_over", lambda _turns: True)
+    leases.claim([run])
+
+    with pytest.raises(turns.TurnOverError):
+        leases.progress_of([run], turns=1)(1, 9)
 
 
 # --- freeing --------------------------------------------------------------------------------------
