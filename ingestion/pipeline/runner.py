@@ -2,14 +2,12 @@
 
 Two lanes work on documents: the main lane parses, chunks, situates, extracts and resolves; the
 embedding lane makes the vectors, which is slow on a small machine and must not hold anything up.
-The refreshing lane runs the stages of whole workspaces, which take minutes in a large one: a new
-document never waits for them. A stage runs once for a group of documents, and a workspace stage
-once per burst of changes.
+The refreshing lane runs the stages of whole workspaces, so that no document waits for them. A
+stage runs once for a group of documents, and a workspace stage once per burst of changes.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -54,8 +52,6 @@ from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from workspaces import access, editions
 from workspaces.ports import ports_for
-
-logger = logging.getLogger(__name__)
 
 JobStage = Callable[[IngestionJob, Ports, Progress], StageOutcome]
 Stage = Callable[[Sequence[IngestionJob], Ports, Progress], list[StageOutcome]]
@@ -273,7 +269,8 @@ def run_stage(
     if not members:
         return []
     started = time.monotonic()
-    name, runs, waiting = members[0].run.stage, _runs(members), _runs(beside)
+    runs, waiting = [one.run for one in members], [one.run for one in beside]
+    name = runs[0].stage
     progress = leases.progress_of(runs, beside=waiting, turns=turns.of_stage(name, ports))
     try:
         outcomes = STAGES[name]([member.job for member in members], ports, progress)
@@ -294,16 +291,12 @@ def run_stage(
     return finish(members, outcomes, seconds=time.monotonic() - started)
 
 
-def _runs(members: Sequence[Member]) -> list[StageRun]:
-    return [member.run for member in members]
-
-
 def run_one_by_one(members: Sequence[Member], ports: Ports) -> list[Member]:
     """Rerun a stage that failed for a group on each member, so that only the one at fault fails."""
     passed: list[Member] = []
     for place, member in enumerate(members):
         beside = members[place + 1 :]
-        leases.renew(_runs(beside))
+        leases.renew([one.run for one in beside])
         passed += run_stage([member], ports, beside)
     return passed
 

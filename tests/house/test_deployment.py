@@ -22,7 +22,7 @@ SOURCE = ("kb_project", "workspaces", "ingestion", "retrieval")
 READER = re.compile(r"env_[a-z_]+|_lookup")
 # Names that only docker compose itself fills in.
 FOR_COMPOSE = {"POSTGRES_PASSWORD", "APP_DATABASE_PASSWORD", "OWNER_DATABASE_PASSWORD"}
-SERVICES = {"db", "prepare", "web", "worker", "embedding", "answering"}
+SERVICES = {"db", "prepare", "web", "worker", "embedding", "refreshing", "answering"}
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +177,7 @@ def test_everything_waits_for_a_prepared_database(compose):
     services = compose["services"]
 
     assert services["prepare"]["depends_on"]["db"]["condition"] == "service_healthy"
-    for name in ("web", "worker", "embedding", "answering"):
+    for name in ("web", "worker", "embedding", "refreshing", "answering"):
         waits_for = services[name]["depends_on"]["prepare"]["condition"]
         assert waits_for == "service_completed_successfully"
     assert "healthcheck" in services["db"]
