@@ -58,7 +58,6 @@ class LocalModels(Provider):
         super().__init__()
         self.key = ""
         self._embedder = LocalEmbedder()
-        overhead.NAME = re.compile(IDENTIFIED)
         self.script.on("<passage", extracted)
 
     def embedded(self, body: dict[str, Any], _: int) -> dict[str, Any]:
@@ -142,6 +141,7 @@ def main() -> None:
     if options.documents:
         source = replace(source, documents=source.documents[: options.documents])
     settings.MODEL_HOSTS_ALLOWED = ["127.0.0.1"]
+    overhead.NAME = re.compile(IDENTIFIED)
     with (
         LocalModels() as server,
         patch.object(served, "embedded", server.embedded),

@@ -50,16 +50,17 @@ def beside(large: Workspace, _folder: Path, _options: argparse.Namespace) -> dic
     small = Workspace.objects.filter(slug=SLUG).first()
     small = small or people_services.workspace_create(name="Small", owner=None, slug=SLUG)
     with workers():
-        for _ in range(DOCUMENTS):
-            document = add(small)
-        ready_after(small, document)
+        added = [add(small) for _ in range(DOCUMENTS)]
+        ready_after(small, added[-1])
         wait_for_refreshes(small)
         alone = [reading(small) for _ in range(READINGS)]
         wait_for_refreshes(small)
         started = time.perf_counter()
         ready_after(large, add(large))
+        while not is_refreshing(large):  # requested just after the document is ready
+            time.sleep(0.02)
         during, own = [], None
-        while is_refreshed(large):
+        while is_refreshing(large):
             during.append(reading(small))
             if own is None:
                 own = ready_after(large, add(large))
@@ -122,12 +123,12 @@ def reading(workspace: Workspace) -> tuple[float, float]:
     return seconds, round(found.search_seconds * 1000, 1)
 
 
-def is_refreshed(workspace: Workspace) -> bool:
+def is_refreshing(workspace: Workspace) -> bool:
     with access.in_workspace(workspace.pk):
         jobs = IngestionJob.objects.in_workspace(workspace).filter(kind=JobKind.WORKSPACE)
         return jobs.filter(state__in=[RunState.PENDING, RunState.RUNNING]).exists()
 
 
 def wait_for_refreshes(workspace: Workspace) -> None:
-    while is_refreshed(workspace):
+    while is_refreshing(workspace):
         time.sleep(0.1)

@@ -34,8 +34,6 @@ Work = Callable[..., None]
 def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> None:
     """Work until every job has ended or is paused; the embedding lane runs in a second thread.
 
-    The refreshing lane has no thread of its own: nothing is searched meanwhile.
-
     With a chat model a third thread takes the main lane's next group while the first waits for the
     model or the database. Without one it would only compete for the processor.
     """
@@ -68,7 +66,7 @@ def _drain_main(
     stages = tuple(stage for lane in lanes for stage in runner.LANES[lane])
     while _has_open_stages(workspace_id, stages):
         has_moved.clear()
-        # The refreshing lane once the main lane has nothing left.
+        # In this order: a refresh waits until no document does.
         if not any(_work_through(workspace_id, lane, on_progress) for lane in lanes):
             leases.STAGES.free(workspace_id)
             has_moved.wait(PATIENCE)
