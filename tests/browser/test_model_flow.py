@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.model_script import SPELLINGS, Articulate, paper, papers
 from tests.browser.product import Product
@@ -55,6 +55,7 @@ def study(chromium: Browser, signed_in: list[Any], product: Product, model) -> S
     upload(page, home, *papers())
     expect(page.locator(".tally__counts")).to_contain_text("4 ready", timeout=SLOW)
     wait_for_topics(page, home)
+    wait_for_summary(page, home, "Paper 1")
     context.close()
     return Study(home, model)
 
@@ -105,12 +106,23 @@ def upload(page: Page, home: str, *files: tuple[str, str]) -> None:
 
 
 def wait_for_topics(page: Page, home: str) -> None:
-    for _ in range(60):
-        page.goto(f"{home}topics/")
-        if page.locator(".tree a").count():
+    page.goto(f"{home}topics/")
+    reload_until(page, page.locator(".tree a"))
+
+
+def wait_for_summary(page: Page, home: str, title: str) -> None:
+    """Summaries are written after the topics."""
+    open_document(page, home, title)
+    reload_until(page, page.get_by_text(re.compile(r"Written by .+ from the whole document")))
+
+
+def reload_until(page: Page, wanted: Locator) -> None:
+    for _ in range(120):
+        if wanted.count():
             return
         page.wait_for_timeout(500)
-    raise AssertionError("No topic was written.")
+        page.reload()
+    raise AssertionError(f"{wanted} did not appear on {page.url}.")
 
 
 def open_document(page: Page, home: str, title: str) -> None:
