@@ -35,8 +35,8 @@ REASONS: Final = {
         "facts cite words that do not speak of what they connect",
     ),
     "name_not_usable": (
-        "name is too long or has no letter",
-        "names are too long or have no letter",
+        "name is too long, has no letter or is a word like “they”",
+        "names are too long, have no letter or are words like “they”",
     ),
     "unknown_end": (
         "fact or claim is about something that its passage does not name",

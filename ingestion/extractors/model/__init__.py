@@ -28,7 +28,7 @@ from kb_project.text.regions import Region
 
 STAGE: Final = "extract"
 GLEANING_FAILED: Final = "gleaning_failed"
-VERSION: Final = "model-2"
+VERSION: Final = "model-3"
 """Change it if the same answers yield other facts."""
 USUAL_TYPES: Final = "person, organization, place, event, work, product, concept"
 MOST_GLEANINGS: Final = 5

@@ -70,6 +70,13 @@ _SAME_TYPE: Final = {
     "events": EVENT,
 }  # fmt: skip
 _NO_LETTER: Final = re.compile(r"[^\w &/+-]|_")
+_STAND_FOR_NAMES: Final = frozenset(
+    (
+        "i me my he him his she her hers it its we us our you your they them their who whose this "
+        "that these those and but or what 我 你 您 他 她 它 我们 你们 他们 她们 它们 咱们 谁 这 那"
+    ).split()
+)
+"""Weak models take these for names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +240,18 @@ class _Draft:
 
 
 def key_of(name: str) -> str:
-    """The name's key; "" if it is too long to be a name, or has no letter or digit."""
-    return normalise_name(name) if len(name) <= LONGEST_NAME else ""
+    """The name's key; "" if it is too long to be a name, has no letter or digit, or only stands
+    for one.
+
+    >>> key_of("The Lamp"), key_of("They"), key_of("WHO")
+    ('lamp', '', 'who')
+    """
+    if len(name) > LONGEST_NAME:
+        return ""
+    word = name.strip()
+    is_acronym = len(word) > 1 and word.isascii() and word.isupper()
+    stands_for_name = word.lower() in _STAND_FOR_NAMES and not is_acronym
+    return "" if stands_for_name else normalise_name(name)
 
 
 def keywords_of(said: Sequence[str]) -> list[str]:

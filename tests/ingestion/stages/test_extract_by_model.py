@@ -101,7 +101,7 @@ def test_what_the_model_said_is_kept_with_the_documents_own_offsets(workspace: W
     assert (outcome.written, outcome.warnings) == (3, ())
     for row in read(job):
         found = Extraction.from_json(row.payload)
-        assert row.method.startswith("model-2/scripted-extract/")
+        assert row.method.startswith("model-3/scripted-extract/")
         for mention in found.mentions:
             assert TEXT[mention.start : mention.end] == mention.surface
         for fragment in found.fragments:

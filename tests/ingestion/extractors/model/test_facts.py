@@ -99,7 +99,7 @@ def test_an_entity_whose_quote_is_nowhere_is_kept_out_and_counted():
     assert found.rejected == {"quote_not_found": 1}
 
 
-@pytest.mark.parametrize("name", ["", "  ", "***", "x" * 10_000])
+@pytest.mark.parametrize("name", ["", "  ", "***", "x" * 10_000, "They", "I", " and ", "他们"])
 def test_a_name_that_is_none_is_kept_out_and_never_cut(name: str):
     found = reading(ADA | {"name": name})
 

@@ -288,4 +288,4 @@ def test_another_model_is_another_method_and_a_long_name_fits(monkeypatch):
 
     assert before != after
     assert len(after) <= 80
-    assert before.startswith("model-2/scripted-extract/")
+    assert before.startswith("model-3/scripted-extract/")
