@@ -1,7 +1,7 @@
-"""Find the workspaces that the minute's sweep has to visit, in one question for all of them.
+"""Find the workspaces that a sweep or a starting worker has to visit, in one question for all.
 
 Most workspaces need nothing most of the time, and an installation may have thousands. Row-level
-security shows one workspace at a time, also to the function of the database that looks: it goes
+security shows one workspace at a time, also to the functions of the database that look: they go
 from one to the next, with a look into a few small indexes each.
 """
 
@@ -23,6 +23,9 @@ from workspaces import access
 from workspaces.models import Workspace
 
 FIND: Final[LiteralString] = "SELECT need, workspace_id FROM ingestion_needs(%(trashed_before)s)"
+WITH_OTHER_VECTORS: Final[LiteralString] = """
+SELECT workspace_id FROM ingestion_with_other_vectors(%(expected)s) AS found (workspace_id)
+"""
 
 # Has any stage ended since no tree was missing? Read before looking: what ends meanwhile is looked
 # at the next time.
@@ -70,6 +73,15 @@ def find_needs() -> Needs:
         if need not in OF_WORK or workspace_id in at_work:
             found[Need(need)].append(workspace_id)
     return found
+
+
+def with_other_vectors(expected: str) -> list[uuid.UUID]:
+    """Return the workspaces in which work goes on and that have a vector of another model than the
+    one with this fingerprint. Call outside of scopes."""
+    with transaction.atomic():
+        rows = run_sql(WITH_OTHER_VECTORS, {"expected": expected})
+    at_work = set(Workspace.at_work().values_list("pk", flat=True))
+    return sorted(at_work.intersection(workspace_id for (workspace_id,) in rows))
 
 
 def of_work(needs: Needs) -> list[uuid.UUID]:

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
-from ingestion.pipeline import runner, transitions
+from ingestion.pipeline import needs, runner, transitions
 from ingestion.vectors import chunks
 from kb_project.errors import ConflictError
 from kb_project.ports import build_ports
@@ -51,7 +51,7 @@ def vectors_are_foreign(*, workspace_id: uuid.UUID) -> bool:
 
 def renew_foreign_vectors() -> int:
     """Renew vectors when a worker of the embedding lane starts; return in how many workspaces."""
-    ids = Workspace.at_work().order_by("pk").values_list("pk", flat=True)
+    ids = needs.with_other_vectors(build_ports().embedder.fingerprint)
     due = [pk for pk in ids if vectors_are_foreign(workspace_id=pk)]
     for workspace_id in due:
         vectors_renew(workspace_id=workspace_id)
