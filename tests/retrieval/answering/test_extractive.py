@@ -58,6 +58,13 @@ def test_one_that_says_the_same_is_no_second():
     assert "Ada Lind keeps the Skarrow light." not in said(choice)
 
 
+def test_a_question_in_a_document_answers_none():
+    text = "So who keeps the light of Skarrow? Ada Lind does, with two helpers. The lamp burns oil."
+    choice = chosen("Who keeps the light of Skarrow?", text, shares=[0.92, 0.06, 0.02])
+
+    assert said(choice)[0] == "Ada Lind does, with two helpers."
+
+
 @pytest.mark.parametrize(
     ("probability", "outcome"),
     [
