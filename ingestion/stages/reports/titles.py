@@ -3,12 +3,13 @@
 A heading is better the more of the topic's mentions are under it, and the fewer of its siblings'; a
 name, the more of the topic's relationships it has, and the fewer outside. Each is scored by the
 harmonic mean of the two shares: like class-based tf-idf (BERTopic), it weighs what is here against
-what is elsewhere. Siblings are titled together and never share a title.
+what is elsewhere. A heading over many others, such as a manual's title, says little. Siblings are
+titled together and never share a title.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, count
@@ -36,6 +37,10 @@ NAMED_OF: Final[Mapping[str, float]] = {"person": 0.6, "place": 0.7, "group": 0.
 describe what follows. By type, because a chapter is more often called after its subject than after
 a place or person.
 """
+SPREAD: Final = 0.25
+"""A heading's score falls with this power of the number of headings below it in the topic. Measured
+on manuals and a novel: half as many topics are called after a whole manual as without it; with
+0.35, the topic of the whole novel is no longer called after it."""
 
 # "9.11.", "Chapter 8:", "IV.", "Stave One:", "第三章".
 _NUMBER: Final = regex.compile(
@@ -74,6 +79,10 @@ class Section:
     key: Hashable
     headings: tuple[str, ...]
     document: str
+
+    @property
+    def all_headings(self) -> set[str]:
+        return {self.document, *self.headings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +143,18 @@ def _headings(mentions: Mapping[Section, int]) -> Counter[str]:
     """How many mentions are under each heading."""
     counts: Counter[str] = Counter()
     for section, number in mentions.items():
-        for heading in {section.document, *section.headings}:
+        for heading in section.all_headings:
             counts[heading] += number
     return counts
+
+
+def _paths_below(mentions: Iterable[Section]) -> Mapping[str, set[tuple[str, ...]]]:
+    """The different paths of headings that each heading is in."""
+    paths: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for section in mentions:
+        for heading in section.all_headings:
+            paths[heading].add(section.headings)
+    return paths
 
 
 def _ranked(one: TitleSubject, of_heading: Mapping[str, int]) -> Iterator[tuple[float, str]]:
@@ -156,8 +174,9 @@ def _scores(one: TitleSubject, of_heading: Mapping[str, int]) -> dict[str, float
     """How well each label fits the topic, and no other: 0 to 1."""
     scores: dict[str, float] = {}
     documents = {section.document for section in one.mentions}
+    below = _paths_below(one.mentions)
     for heading, number in _headings(one.mentions).items():
-        worth = TITLED if heading in documents else 1.0
+        worth = (TITLED if heading in documents else 1.0) / len(below[heading]) ** SPREAD
         _keep(scores, heading, worth * 2 * number / (one.mentions.total() + of_heading[heading]))
     for name in one.names:
         worth = NAMED_OF.get(name.type, NAMED)

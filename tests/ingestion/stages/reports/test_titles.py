@@ -67,6 +67,15 @@ def test_a_name_is_chosen_where_no_heading_covers_the_topic():
     assert only(subject(1, said | {place(99, document="Log"): 9}, known, chief)) == chief.text
 
 
+def test_a_topic_from_all_over_a_manual_is_named_after_its_subject_instead_of_the_manual():
+    chief = Name("Sea Observation Unit", "organization", inside=6, everywhere=8)
+    few = {place(number, f"Part {number}", document="Towers manual"): 1 for number in range(2)}
+    many = {place(number, f"Part {number}", document="Towers manual"): 1 for number in range(40)}
+
+    assert only(subject(1, few, chief)) == "Towers manual"
+    assert only(subject(1, many, chief)) == "Sea Observation Unit"
+
+
 def test_a_single_word_is_joined_with_another_label():
     scrooge = Name("Scrooge", "person", inside=8, everywhere=8)
     marley = Name("Jacob Marley", "person", inside=7, everywhere=30)
