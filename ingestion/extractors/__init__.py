@@ -38,7 +38,7 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-6"
+METHOD: Final = "linguistic-7"
 """Name and version of this package's method: change it if the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE,)
 """Regions besides prose that contain names."""

@@ -279,7 +279,8 @@ def _neighbour(name: Span, step: int) -> Token | None:
 
 def _has_title(name: Span, before: Token | None) -> bool:
     """*Mr. Scrooge*, *the engineer Ada Lind*."""
-    if name[0].lower_ in HONORIFICS | FORMS_OF_ADDRESS and len(name) > 1:
+    is_addressed = name[0].lower_ in HONORIFICS | FORMS_OF_ADDRESS
+    if is_addressed and len(name) > 1 and not name[1].is_punct:  # MS-DOS is no lady
         return True
     if before is None or before.lower_ not in _BEFORE_PERSON or before.pos_ == "VERB":
         return False
@@ -287,7 +288,8 @@ def _has_title(name: Span, before: Token | None) -> bool:
 
 
 def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
-    """*Fred laughed*, *said Scrooge*, *Scrooge's nephew*, *Fan, who was little*."""
+    """*Fred laughed*, *said Scrooge*, *Scrooge's nephew*, *Fan, who was little*; things, too, are
+    followed by *whose*."""
     if after is None or after.text == "!":
         return False
     if before is not None and before.lower_ in _SPEECH and name.root.dep_ == "nsubj":
@@ -299,7 +301,7 @@ def _acts(name: Span, before: Token | None, after: Token | None) -> bool:
         return False
     if after.lower_ in _GENITIVE and beyond.lower_ in _KIN:
         return True
-    return after.text == "," and beyond.lower_ in ("who", "whose", "aged")
+    return after.text == "," and beyond.lower_ in ("who", "aged")
 
 
 def _is_meant_by_pronoun(name: Span) -> bool:
@@ -314,9 +316,10 @@ def _is_meant_by_pronoun(name: Span) -> bool:
 
 
 def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:
-    """*in Oslo*, *Edinburgh, Scotland*; not *in London's offices*, *the London office*."""
+    """*in Oslo*, *Edinburgh, Scotland*; not *in London's offices*, *the London office*, nor
+    *described in Setting up a Server*."""
     is_owner = after is not None and after.lower_ in _GENITIVE
-    if before is None or is_owner or _is_modifier(name):
+    if before is None or is_owner or _is_modifier(name) or name[-1].tag_ == "VBG":
         return False
     if before.text == "," and before.i:
         return before.doc[before.i - 1].ent_type_ in ("GPE", "LOC")

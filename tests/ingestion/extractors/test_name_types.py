@@ -115,3 +115,14 @@ def test_what_follows_a_title_with_a_point_is_the_person():
 
     assert found["Scrooge"][0] == PERSON
     assert found["Mrs. Cratchit"][0] == PERSON
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("The file is used only when building on MS-DOS. It is short.", "MS-DOS"),
+        ("King David I of Scotland, whose elder brother had died, came north.", "Scotland"),
+    ],
+)
+def test_what_is_spelt_like_a_lady_or_has_something_is_not_yet_a_person(text: str, name: str):
+    assert kinds(text).get(name, ("", False))[0] != PERSON
