@@ -86,6 +86,10 @@ _RULERS: Final = """
 _PEOPLE_OF: Final = frozenset(_RULERS.split())
 _MEETING: Final = regex.compile(r"\p{Lu}\w*(?:Conf|Camp|Con|Fest)\d*")
 """DebConf, PyCon: a meeting, by the end of its name."""
+_PART_OF_WORK: Final = regex.compile(
+    r"(?:chapter|section|part|appendix|volume) (?:\d[\d.]*|[IVXLC]+|[A-Z])\b", regex.IGNORECASE
+)
+"""*Chapter 9. Unix Services* is no firm."""
 _FIXED: Final = frozenset({CONCEPT, SYMBOL, *GENERIC_TYPES})
 
 
@@ -100,6 +104,8 @@ def kind_of(surface: str, given: str) -> str:
     words = surface.lower().replace(".", "").split()
     if given in _FIXED or len(words) < 2:
         return EVENT if given == NAME and _MEETING.fullmatch(surface) else given
+    if _PART_OF_WORK.match(surface):
+        return WORK
     if "of" in words[1:-1]:
         head = words[words.index("of", 1) - 1]
         return PERSON if head in _PEOPLE_OF else _KIND_OF_HEAD.get(head, given)

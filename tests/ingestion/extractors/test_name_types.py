@@ -29,6 +29,7 @@ from ingestion.extractors.name_types import kind_of
         ("RV Agnes Tulloch", "product"),
         ("Dr. Leena Varghese", "person"),
         ("Duchess of Lucca", "person"),
+        ("Chapter 9. Harbour Services", "work"),
     ],
 )
 def test_the_words_of_a_name_tell_its_kind(surface: str, kind: str):
