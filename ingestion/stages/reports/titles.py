@@ -65,8 +65,10 @@ _GENERIC: Final = frozenset(
     " home start intro untitled document report annex glossary bibliography acknowledgements"
     " note tip warning caution important rationale purpose requirements options"
     " question questions answer answers example examples details information description"
+    " more further additional related see also links"
     " 简介 引言 概述 总结 结论 目录 前言 附录 参考文献 其他".split()
 )
+"""A heading of these words alone says nothing: *Introduction*, *More information*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +197,8 @@ def labels_of(text: str) -> list[str]:
 
     >>> labels_of("9.11. Hot Plugging: hotplug"), labels_of("STAVE ONE: MARLEY'S GHOST")
     (['Hot Plugging'], ["Marley's Ghost"])
-    >>> [labels_of(one) for one in ("Chapter 8", "Introduction", "Who they are", "ls /etc", "RK")]
-    [[], [], [], [], []]
+    >>> [labels_of(one) for one in ("Chapter 8", "More information", "Who they are", "ls /etc")]
+    [[], [], [], []]
     """
     parts = [text, *_BREAK.split(text)]
     for part in parts:
@@ -211,7 +213,7 @@ def _would_do(label: str) -> bool:
     if not terms(label) or _CODE.search(label) or _BREAK.search(label) or not _SAYING.search(label):
         return False
     digits = sum(any(map(str.isdigit, word)) for word in words)
-    if label.lower() in _GENERIC or 2 * digits >= len(words):
+    if _GENERIC.issuperset(label.lower().split()) or 2 * digits >= len(words):
         return False
     return words_in(label) <= MOST_WORDS and len(label) <= MOST_CHARACTERS
 
