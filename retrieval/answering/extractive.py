@@ -66,8 +66,6 @@ _ASKS: Final = regex.compile(
     r"\b(?:who|what|when|where|which|whose|why|how)\b|谁|什么|哪|多少|几|怎|何|吗", regex.IGNORECASE
 )
 
-_QUESTION: Final = regex.compile(r"[?？][\p{Pf}\p{Pe}\"'\s]*$")
-
 _NAME_WITHIN: Final = regex.compile(
     r"(?<=[\p{L}\d,]\s)[\p{Lu}\d][\p{L}\d.'’-]*(?:\s[\p{Lu}\d][\p{L}\d.'’-]*)*"
 )
@@ -126,11 +124,7 @@ def choose(gathered: Gathered, ranking: Ranking) -> Choice:
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
     # A line that introduces a list says nothing without it, and a question answers none.
-    stating = [
-        one
-        for one in ranked
-        if one.candidate.introduces is None and not _QUESTION.search(one.candidate.said)
-    ]
+    stating = [one for one in ranked if not (one.candidate.introduces or one.candidate.asks)]
     if outcome is Outcome.UNSURE or not stating:
         best: dict[UUID, Ranked] = {}
         for one in stating or ranked:

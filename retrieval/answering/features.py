@@ -76,6 +76,11 @@ class Candidate:
         return self.kind is not StatementKind.ENTRY or says_something(self.said)
 
     @property
+    def asks(self) -> bool:
+        """Whether it is a question."""
+        return self.said.rstrip("\"'”’ ").endswith(("?", "？"))
+
+    @property
     def introduces(self) -> tuple[UUID, int] | None:
         """The list or table that the statement introduces: *The keepers were:*"""
         return self._list if self.kind is StatementKind.LEAD else None
@@ -300,7 +305,7 @@ def _row(one: Indexed, sought: QuestionFeatures, wanted: Weighed, named: Weighed
         1 / (1 + candidate.place),
         math.log(max(length_of(candidate.said), 3.0) / USUAL_WORDS),
         float(_STARTS_WITH_PRONOUN.match(candidate.said) is not None),
-        float(candidate.said.rstrip("\"'”’ ").endswith(("?", "？"))),
+        float(candidate.asks),
         float(candidate.kind is StatementKind.ENTRY),
         float(candidate.kind is StatementKind.ROW),
     ]

@@ -33,6 +33,16 @@ def add(page: Page, home: str, title: str, sentence: str) -> str:
     return address
 
 
+def reload_until(page: Page, wanted: Locator) -> None:
+    """Wait for what a page shows only when it is loaded again."""
+    for _ in range(PATIENCE // 1_000):
+        if wanted.count():
+            return
+        page.wait_for_timeout(1_000)
+        page.reload()
+    raise AssertionError(f"{wanted} did not appear on {page.url}.")
+
+
 def open_details(page: Page, words: str) -> None:
     page.locator("summary", has_text=re.compile(words)).click()
 

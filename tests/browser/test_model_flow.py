@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.model_script import SPELLINGS, Articulate, paper, papers
+from tests.browser.papers import reload_until
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, problems_of
 from tests.browser.test_main_flow import make_workspace
@@ -114,15 +115,6 @@ def wait_for_summary(page: Page, home: str, title: str) -> None:
     """Summaries are written after the topics."""
     open_document(page, home, title)
     reload_until(page, page.get_by_text(re.compile(r"Written by .+ from the whole document")))
-
-
-def reload_until(page: Page, wanted: Locator) -> None:
-    for _ in range(120):
-        if wanted.count():
-            return
-        page.wait_for_timeout(500)
-        page.reload()
-    raise AssertionError(f"{wanted} did not appear on {page.url}.")
 
 
 def open_document(page: Page, home: str, title: str) -> None:

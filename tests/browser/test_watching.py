@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.papers import add
+from tests.browser.papers import add, reload_until
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
 from tests.browser.test_curation_keyboard import press
@@ -18,13 +18,7 @@ PATIENCE = 120_000
 def wait_for_changes(page: Page, address: str) -> None:
     """The topics follow a document shortly after it was added."""
     page.goto(address)
-    changes = page.locator(".badge-soft", has_text=re.compile("change"))
-    for _ in range(60):
-        if changes.count():
-            return
-        page.wait_for_timeout(2000)
-        page.reload()
-    raise AssertionError("No watched topic has changed.")
+    reload_until(page, page.locator(".badge-soft", has_text=re.compile("change")))
 
 
 def problems(context_of: Any, home: str, topic: str) -> list[str]:
