@@ -19,6 +19,8 @@ from typing import Final
 
 import regex
 
+from kb_project.text.patterns import lazy_pattern
+
 LONGEST_SENTENCE: Final = 2_000
 Span = tuple[int, int]
 Ends = tuple[str, str]
@@ -82,7 +84,7 @@ _FLAGS: Final = regex.IGNORECASE | regex.VERSION1
 
 
 def _compiled(pattern: str) -> regex.Pattern[str]:
-    return regex.compile(pattern, _FLAGS)
+    return lazy_pattern(pattern, _FLAGS)
 
 
 # In order: the first pattern that fits a place takes it. The name says what the dates are.

@@ -24,17 +24,13 @@ def corpus_version(*, workspace_id: UUID) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class CorpusCounts:
-    """What a workspace's searches may find. ``vectors`` are those of one model.
-
-    ``changes`` is another number after any change to topics, reports or what findings rest on.
-    """
+    """What a workspace's searches may find. ``vectors`` are those of one model."""
 
     documents: int
     passages: int
     vectors: int
     topics: int
     reports: int
-    changes: int
 
 
 def counts(*, workspace_id: UUID, fingerprint: str = "") -> CorpusCounts:
@@ -47,7 +43,7 @@ def counts(*, workspace_id: UUID, fingerprint: str = "") -> CorpusCounts:
 COUNTS: Final[LiteralString] = """
 SELECT coalesce(sum(documents), 0), coalesce(sum(passages), 0), coalesce(sum(vectors) FILTER (
            WHERE fingerprint = %(fingerprint)s::text), 0),
-       coalesce(sum(topics), 0), coalesce(sum(reports), 0), coalesce(sum(changes), 0)
+       coalesce(sum(topics), 0), coalesce(sum(reports), 0)
   FROM ingestion_corpuscount WHERE workspace_id = %(workspace)s
 """
 
@@ -79,9 +75,9 @@ HAVING (sum(documents), sum(passages), sum(indexed), sum(terms), sum(vectors), s
 RECOUNT: Final[LiteralString] = (
     """
 INSERT INTO ingestion_corpuscount (workspace_id, id, fingerprint, documents, passages, indexed,
-                                   terms, vectors, topics, reports, changes)
+                                   terms, vectors, topics, reports)
 SELECT %(workspace)s, gen_random_uuid(), m.fingerprint, m.documents, m.passages, m.indexed, m.terms,
-       m.vectors, m.topics, m.reports, ingestion_any_change()
+       m.vectors, m.topics, m.reports
   FROM ("""
     + MISCOUNTED
     + ") AS m"

@@ -167,9 +167,7 @@ class CorpusCount(TenantModel):
     writer can forget them and none waits for another; the sums are the counts. Rows are summed up
     when ``CorpusVersion`` grows. ``fingerprint`` is the model of ``vectors``, empty in other rows;
     ``documents`` are those searched, ``indexed`` the passages with words in the index, ``terms``
-    all their terms. ``changes`` is
-    a random number for each change to topics, reports or what findings rest on: two states have the
-    same sum only if they have the same changes. Read it through ``ingestion.knowledge.corpus``.
+    all their terms. Read it through ``ingestion.knowledge.corpus``.
     """
 
     # Referenced ON DELETE CASCADE: deleting a workspace's other rows writes some here.
@@ -188,7 +186,6 @@ class CorpusCount(TenantModel):
     vectors = models.IntegerField(default=0, db_default=0)
     topics = models.IntegerField(default=0, db_default=0)
     reports = models.IntegerField(default=0, db_default=0)
-    changes = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = []

@@ -142,15 +142,21 @@ def ranked(
     """Return the best ``count`` chunks, best first; ties are broken by position, for
     repeatability.
     """
-    count = min(count, len(scores))
-    if not count:
-        return []
-    best = np.argsort(-scores, kind="stable")[:count]
-    return [
-        (index.chunk_ids[position], float(scores[position]))
-        for position in best
-        if scores[position] > at_least
-    ]
+    best = highest(scores, count, above=at_least)
+    return [(index.chunk_ids[place], float(scores[place])) for place in best]
+
+
+def highest(scores: Floats, count: int, *, above: float) -> list[int]:
+    """Return the positions of the highest ``count`` scores above a bound, the first of equal ones
+    first."""
+    places = np.flatnonzero(scores > above)
+    if 0 < count < len(places):
+        # Only what can be among them is sorted: a search asks for a few of a million.
+        least = np.partition(scores[places], -count)[-count]
+        places = places[scores[places] >= least]
+    order = np.argsort(-scores[places], kind="stable")[:count]
+    found: list[int] = places[order].tolist()
+    return found
 
 
 def names_in(index: WalkIndex, question: str) -> dict[str, tuple[int, ...]]:

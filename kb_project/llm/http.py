@@ -13,12 +13,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
-import openai
-from openai import APIStatusError, OpenAI
 
 from kb_project import egress
 from kb_project.errors import EndpointError, ModelError, RefusedError, ReplyError
@@ -26,6 +24,9 @@ from kb_project.llm import halting, refusals
 from kb_project.llm.capabilities import NO_FEATURES, Support
 from kb_project.llm.halting import make_halting
 from kb_project.llm.provider import LONGEST_REPLY, UnsupportedError
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, OpenAI
 
 CONNECT_SECONDS: Final = 10.0
 MOST_CLIENTS: Final = 32
@@ -111,6 +112,8 @@ class Connection:
     def _opened(
         self, path: str, body: Mapping[str, Any] | None, timeout: float, used: Support
     ) -> Iterator[Iterator[bytes]]:
+        import openai
+
         deadline = time.monotonic() + timeout
         try:
             with self._sent(path, body, timeout, used) as response:
@@ -153,6 +156,8 @@ class Connection:
         self, path: str, body: Mapping[str, Any] | None, timeout: float, used: Support
     ) -> Iterator[Any]:
         """Try the URL as given, then with ``/v1``, and remember the one that answers."""
+        import openai
+
         for base in self._bases:
             is_last = base == self._bases[-1]
             try:
@@ -229,6 +234,8 @@ def client_for(base: str, key: str, *, is_operators: bool = False) -> OpenAI:
 
 
 def _client(base: str, key: str, *, is_operators: bool) -> OpenAI:
+    import openai
+
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise RefusedError(
@@ -256,6 +263,8 @@ def _client(base: str, key: str, *, is_operators: bool) -> OpenAI:
 
 def _transport(*, is_operators: bool) -> httpx2.Client:
     """Return the way to an endpoint. The operator's own may be behind the operator's own proxy."""
+    import openai
+
     hooks = {"response": [_bound_refusal]}
     if is_operators:
         return openai.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)

@@ -11,6 +11,7 @@ from typing import Final
 import regex
 
 from kb_project.text.languages import MONTHS
+from kb_project.text.patterns import lazy_pattern
 from kb_project.text.terms import terms
 
 
@@ -29,7 +30,7 @@ class Kind(StrEnum):
 
 # The first match decides. English question words begin a clause; Chinese ones may be anywhere.
 _KINDS: Final = tuple(
-    (kind, regex.compile(pattern, regex.IGNORECASE))
+    (kind, lazy_pattern(pattern, regex.IGNORECASE))
     for kind, pattern in (
         (Kind.FREQUENCY, r"\bhow (?:often|frequently)\b|多久一次|每隔多久"),
         (
@@ -75,7 +76,7 @@ _KINDS: Final = tuple(
 _MONTHS: Final = "|".join(month[:3] for month in MONTHS)
 # Alone, *may* is a verb.
 _MONTH_ALONE: Final = "|".join(month for month in MONTHS if month != "may")
-_DATE: Final = regex.compile(
+_DATE: Final = lazy_pattern(
     r"\b(?:1\d|20)\d\d\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})[a-z]*\b"
     rf"|\b(?:{_MONTHS})[a-z]*\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
@@ -88,7 +89,7 @@ _NUMERALS: Final = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
     "|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 )
-_NUMBER: Final = regex.compile(
+_NUMBER: Final = lazy_pattern(
     rf"\p{{N}}[\p{{N}}.,]*|\b(?:{_NUMERALS}"
     r"|hundreds?|thousands?|millions?|billions?|dozens?|half|third|quarters?|twice|once|none"
     r"|several|many|few|no)\b"
@@ -96,37 +97,37 @@ _NUMBER: Final = regex.compile(
     regex.IGNORECASE,
 )
 _AMOUNT: Final = rf"(?:\p{{N}}[\p{{N}}.,]*|{_NUMERALS}|hundred|several|many|few|half|an?)"
-_DURATION: Final = regex.compile(
+_DURATION: Final = lazy_pattern(
     rf"\b{_AMOUNT}(?:[- ](?:and )?(?!of\b)\w+){{0,2}}?[- ](?:second|minute|hour|day|night|week"
     r"|month|year|decade|century|centurie)s?\b"
     r"|\b(?:from|between|since|until) (?:\w+ )?(?:1\d|20)\d\d\b"
     r"|[\d一二三四五六七八九十百两半数]+\s?个?多?(?:秒|分钟|小时|天|日|周|星期|月|年|世纪)",
     regex.IGNORECASE,
 )
-_FREQUENCY: Final = regex.compile(
+_FREQUENCY: Final = lazy_pattern(
     r"\b(?:once|twice|daily|weekly|monthly|quarterly|yearly|annually|hourly|nightly|rarely|seldom"
     r"|times (?:an?|per|each|every|in)|(?:every|each|per) (?:\w+ )?(?:second|minute|hour|day|night"
     r"|morning|evening|week|month|quarter|season|year|decade|century|time)s?)\b|每|次",
     regex.IGNORECASE,
 )
-_MONEY: Final = regex.compile(
+_MONEY: Final = lazy_pattern(
     r"[$£€¥₹]\s?\p{N}[\p{N}.,]*(?: (?:thousand|million|billion))?"
     rf"|\b{_AMOUNT}(?:[- ](?:and )?\w+)?(?:[- ]a)?[- ](?:dollars?|pounds?|shillings?|pence|penny"
     r"|cents?|euros?|francs?|marks?|crowns?|guineas?|yen|yuan|rupees?|roubles?|sovereigns?|USD|EUR"
     r"|GBP)\b|[\d一二三四五六七八九十百千万亿两]+\s?(?:元|块|美元|英镑|欧元|两银|两白银|文)",
     regex.IGNORECASE,
 )
-_COUNTED: Final = regex.compile(
+_COUNTED: Final = lazy_pattern(
     r"\bhow many (?:[\p{L}'’-]+ ){0,3}?(?P<noun>[\p{L}'’-]+s|people|men|women|children)\b",
     regex.IGNORECASE,
 )
 # A number and the words that it counts, up to three.
-_NUMBERED: Final = regex.compile(
+_NUMBERED: Final = lazy_pattern(
     rf"(?<![\p{{L}}\p{{N}}.]){_AMOUNT}\+?(?P<rest>(?:[- ](?!(?:the|an?|and|or|of|by|in|on|at|to|for"
     r"|with|from|was|were|is|are|had|has)\b)[\p{L}'’-]+){1,3})",
     regex.IGNORECASE,
 )
-_NAME: Final = regex.compile(
+_NAME: Final = lazy_pattern(
     r"(?<![\p{L}\p{N}])\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
 )
 _NAMED: Final = {

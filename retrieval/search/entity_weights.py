@@ -142,9 +142,9 @@ def steered(query: Query, view: GraphView, weights: Floats) -> Floats:
 
 def strongest(index: WalkIndex, weights: Floats, count: int) -> list[tuple[UUID, float]]:
     """Return the heaviest entities of the graph with their weights; ties go by position."""
-    best = np.argsort(-weights, kind="stable")[: count * 2].tolist()
+    best = walking.highest(weights, count * 2, above=0.0)
     found = [(index.entity_ids[place], float(weights[place])) for place in best]
-    return [(one, weight) for one, weight in found if weight > 0 and one != NO_ENTITY][:count]
+    return [(one, weight) for one, weight in found if one != NO_ENTITY][:count]
 
 
 def positions_of(index: WalkIndex) -> Mapping[UUID, int]:

@@ -19,7 +19,12 @@ BESIDE: Final = 0.3
 source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
 READ: Final = 20_000
 """Postings read before the commonest of a question's words are only looked up."""
+USUAL: Final = 200
+"""Passages found at least: several steps of one search ask for the best."""
 NEIGHBOUR: Final = "Next to a passage that shares words with the question"
+
+Matched = tuple[UUID, float, list[str]]
+"""A chunk, its score, and the terms it shares with the question, rarest first."""
 
 
 def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
@@ -31,10 +36,8 @@ def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
     ]
 
 
-def best(
-    query: Query, count: int, *, wordless: bool = False
-) -> list[tuple[UUID, float, list[str]]]:
-    """Return chunks with their scores and the terms they share with the question, rarest first."""
+def best(query: Query, count: int, *, wordless: bool = False) -> list[Matched]:
+    """Return the best chunks by the question's words, best first."""
     wanted = list(dict.fromkeys(terms(query.question)))
     if not wanted:
         query.note(
@@ -42,15 +45,21 @@ def best(
             "The question has only stop words, such as “the”, which keyword search skips.",
         )
         return []
+    key = ("words", query.question, query.documents)
+    lists: dict[bool, tuple[int, list[Matched]]] = query.kept.setdefault(key, {})
+    # What includes passages without words may have enough of those with words.
+    for kept in {wordless, True} & lists.keys():
+        asked, found = lists[kept]
+        fitting = [one for one in found if wordless or one[2]]
+        if len(fitting) >= count or len(found) < asked:
+            return fitting[:count]
+    asked = max(count, USUAL) * (2 if wordless else 1)
     parameters = query.parameters(
-        terms=wanted,
-        count=count,
-        length=LENGTH,
-        beside=BESIDE,
-        wordless=wordless,
-        read=READ,
+        terms=wanted, count=asked, length=LENGTH, beside=BESIDE, wordless=wordless, read=READ
     )
-    return [(row[0], float(row[1]), row[2]) for row in run_sql(sql.BEST_BY_WORDS, parameters)]
+    rows = run_sql(sql.BEST_BY_WORDS, parameters)
+    lists[wordless] = asked, [(row[0], float(row[1]), row[2]) for row in rows]
+    return lists[wordless][1][:count]
 
 
 def surfaces_of(question: str) -> dict[str, str]:

@@ -31,6 +31,7 @@ from kb_project.sql import run_sql
 from retrieval.search import entity_weights, hybrid, sql, walk
 from retrieval.search.entities import seeds_of
 from retrieval.search.entity_weights import GraphView
+from retrieval.search.global_search.reports import statements_of
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.records import (
     SOURCES,
@@ -140,13 +141,14 @@ def by_entity(
     """Order passages by the first entity they mention, then by how many of its relationships they
     state, then by closeness to the question; without those that mention none."""
     positions = entity_weights.positions_of(view.index)
+    known = set(passages)
     wanted = np.zeros(len(view.index.chunk_ids), np.bool_)
-    wanted[[view.index.chunk_positions[one] for one in passages]] = True
+    wanted[[view.index.chunk_positions[one] for one in known]] = True
     view = replace(view, within=wanted)
     stated = Counter(
         (end, chunk_id)
         for one in relationships
-        for chunk_id in {place.chunk_id for place in one.evidence}
+        for chunk_id in known.intersection(place.chunk_id for place in one.evidence)
         for end in one.ends
     )
     found: dict[UUID, None] = {}
@@ -213,19 +215,21 @@ class Facts:
 def by_importance(found: Sequence[Relationship], chosen: Collection[UUID]) -> list[Relationship]:
     """Return the chosen entities' relationships in order of importance."""
     wanted = set(chosen)
-    inside = [one for one in found if wanted.issuperset(one.ends)]
-    inside.sort(key=lambda one: (-one.weight, one.id))
-    neighbours = {
-        one.id: one.target if one.source in wanted else one.source
-        for one in found
-        if len(wanted.intersection(one.ends)) == 1
-    }
-    leading_out = [one for one in found if one.id in neighbours]
+    inside: list[Relationship] = []
+    leading_out: list[tuple[Relationship, UUID]] = []
     related: defaultdict[UUID, set[UUID]] = defaultdict(set)
-    for one in leading_out:
-        related[neighbours[one.id]].add(one.other(neighbours[one.id]))
-    leading_out.sort(key=lambda one: (-len(related[neighbours[one.id]]), -one.weight, one.id))
-    return inside + leading_out[: MOST_EACH * len(wanted)]
+    for one in found:
+        if one.source not in wanted and one.target not in wanted:
+            continue
+        if one.source in wanted and one.target in wanted:
+            inside.append(one)
+        else:
+            neighbour = one.target if one.source in wanted else one.source
+            leading_out.append((one, neighbour))
+            related[neighbour].add(one.other(neighbour))
+    inside.sort(key=lambda one: (-one.weight, one.id))
+    leading_out.sort(key=lambda each: (-len(related[each[1]]), -each[0].weight, each[0].id))
+    return inside + [one for one, _ in leading_out[: MOST_EACH * len(wanted)]]
 
 
 def fitting_facts(
@@ -275,15 +279,6 @@ def claim_records(
 # --- reports --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A statement of a report and the passages it rests on."""
-
-    is_summary: bool
-    text: str
-    chunks: tuple[UUID, ...]
-
-
 def report_records(
     query: Query, chosen: Sequence[UUID], rows: Mapping[UUID, EntityFacts], budget: float
 ) -> list[Record]:
@@ -294,10 +289,10 @@ def report_records(
     """
     parameters = query.parameters(entities=list(chosen), count=MOST_REPORTS)
     reports = run_sql(sql.REPORTS_ON, parameters)
-    findings = _findings(query, [row[0] for row in reports])
+    statements = statements_of(query, [row[0] for row in reports])
     records: list[Record] = []
     for report_id, title, summary, rating, members in reports:
-        inside = findings[report_id]
+        inside = statements[report_id]
         sources = tuple(dict.fromkeys(chunk for one in inside for chunk in one.chunks))[:SOURCES]
         if not sources:
             continue
@@ -313,14 +308,3 @@ def report_records(
         score = len(members) + float(rating) / 100
         records.append(Record(RecordKind.REPORT, report_id, title, text, sources, score))
     return records
-
-
-def _findings(query: Query, reports: Sequence[UUID]) -> defaultdict[UUID, list[Finding]]:
-    """Return the reports' findings that rest on nothing outside the scope."""
-    found: defaultdict[UUID, list[Finding]] = defaultdict(list)
-    rows = run_sql(sql.FINDINGS_OF, query.parameters(reports=list(reports))) if reports else []
-    for report_id, part, summary, explanation, chunks, is_inside in rows:
-        if is_inside:
-            text = f"{summary} {explanation}".strip()
-            found[report_id].append(Finding(part == "summary", text, tuple(chunks)))
-    return found

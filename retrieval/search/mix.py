@@ -25,10 +25,12 @@ def search(query: Query) -> ModeResult:
 
 
 def by_all(query: Query, view: GraphView, keywords: Keywords) -> ModeResult:
+    # First, since the words that it looks up serve the others too.
+    near = hybrid.search(query)
     matches = graph.by_both(query, view, keywords)
     matched = ranked_passages(query, view, matches.scores)
     return ModeResult(
-        in_turn([matched, hybrid.search(query)])[: query.top_k],
+        in_turn([matched, near])[: query.top_k],
         matches.records,
         seeds=matches.seeds,
     )

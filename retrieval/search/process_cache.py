@@ -1,7 +1,7 @@
-"""What searches keep in a process: the newest of each kind and workspace, bounded by bytes.
+"""What searches keep in a process: the newest of each workspace, bounded by bytes.
 
-A workspace of 100,000 passages takes some 400 MB of matrices and as much of reports, one of 700 a
-hundredth of that: counting workspaces would bound nothing.
+A workspace of 100,000 passages takes some 400 MB of matrices, one of 700 a hundredth of that:
+counting workspaces would bound nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ LARGE: Final = 64 * 1024**2
 objects that hold no cycle takes a fifth of a second, in the middle of a search."""
 
 Value = TypeVar("Value")
-_Key = tuple[str, UUID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +30,14 @@ class _Kept:
 
 
 class ProcessCache:
-    """Values by kind and workspace. The least recently used leave first; the one just made stays,
+    """Values by workspace. The least recently used leave first; the one just made stays,
     however large."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
-        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
+        self._kept: OrderedDict[UUID, _Kept] = OrderedDict()
         self._lock = threading.Lock()
-        self._making: defaultdict[_Key, threading.Lock] = defaultdict(threading.Lock)
+        self._making: defaultdict[UUID, threading.Lock] = defaultdict(threading.Lock)
 
     @property
     def size(self) -> int:
@@ -48,45 +47,42 @@ class ProcessCache:
 
     def get(
         self,
-        kind: str,
         workspace_id: UUID,
         stamp: Hashable,
-        make: Callable[[Value | None], Value],
+        make: Callable[[], Value],
         size: Callable[[Value], int],
     ) -> Value:
         """Return the value with this stamp, made now unless it is kept; ``size`` is in bytes.
 
-        ``make`` gets the value with the stamp before, which may be used but not changed, or None.
         Of several threads that ask for the same, one makes it and the others wait.
         """
-        key = (kind, workspace_id)
-        found = self._find(key)
+        found = self._find(workspace_id)
         if found is None or found.stamp != stamp:
             with self._lock:
-                making = self._making[key]
+                making = self._making[workspace_id]
             with making:
-                found = self._find(key)
+                found = self._find(workspace_id)
                 if found is None or found.stamp != stamp:
-                    value = make(found.value if found else None)
+                    value = make()
                     found = _Kept(stamp, value, size(value))
                     if found.size >= LARGE:
                         gc.collect()
                         gc.freeze()
-                    self._keep(key, found)
+                    self._keep(workspace_id, found)
         kept: Value = found.value
         return kept
 
-    def _find(self, key: _Key) -> _Kept | None:
+    def _find(self, workspace_id: UUID) -> _Kept | None:
         with self._lock:
-            found = self._kept.get(key)
+            found = self._kept.get(workspace_id)
             if found is not None:
-                self._kept.move_to_end(key)
+                self._kept.move_to_end(workspace_id)
             return found
 
-    def _keep(self, key: _Key, made: _Kept) -> None:
+    def _keep(self, workspace_id: UUID, made: _Kept) -> None:
         with self._lock:
-            self._kept[key] = made
-            self._kept.move_to_end(key)
+            self._kept[workspace_id] = made
+            self._kept.move_to_end(workspace_id)
             held = sum(one.size for one in self._kept.values())
             while held > self._most and len(self._kept) > 1:
                 gone, left = self._kept.popitem(last=False)

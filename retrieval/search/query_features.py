@@ -15,11 +15,12 @@ from typing import Final
 import regex
 
 from kb_project.text.languages import HAN
+from kb_project.text.patterns import lazy_pattern
 from kb_project.text.terms import terms
 from kb_project.text.words import words
 from retrieval.search import answer_kinds
 
-_WHOLE: Final = regex.compile(
+_WHOLE: Final = lazy_pattern(
     r"\b(?:main|major|key|central|common|recurring|overall|overarching|principal|broad)"
     r" (?:\w+ ){0,2}?(?:themes?|topics?|ideas?|subjects?|issues|messages?|takeaways|threads"
     r"|patterns|concerns|lessons|challenges|points|conclusions)\b"
@@ -35,7 +36,7 @@ _WHOLE: Final = regex.compile(
     r"|(?:所有|全部|这些|整个|这批)(?:的)?(?:文件|文档|资料|材料|报告|文章|知识库|工作区)",
     regex.IGNORECASE,
 )
-_CHANGE: Final = regex.compile(
+_CHANGE: Final = lazy_pattern(
     r"\bhow (?:has|have|had|did|does) (?!i\b|you\b|we\b|one\b).{1,200}?\b(?:chang|evolv|develop"
     r"|shift|progress|grow|grew|fluctuat)\w*\b(?! (?:a|an|the|its|his|her|their)\b)"
     r"|\bwhat (?:has |have |had |is )?changed\b|\bover (?:time|the (?:years|decades|centuries))\b"
@@ -45,20 +46,20 @@ _CHANGE: Final = regex.compile(
     regex.IGNORECASE,
 )
 # Words about the whole, in addition to those that ask for it, and words of change.
-_OF_WHOLE: Final = regex.compile(
+_OF_WHOLE: Final = lazy_pattern(
     r"\b(?:overview|summary|gist|summari[sz]\w*|outline|give|list|show|tell|describe|explain|identify"
     r"|themes?|topics?|subjects?|documents?|files?|sources|texts|corpus|collection|archive|library"
     r"|workspace|knowledge base|discuss\w*|cover(?:s|ed)?|mention\w*|appear\w*|recur\w*|common"
     r"|runs?|running|across|throughout|through|over|main|all)\b|哪些|主题|话题|文件|文档|资料|讨论|涉及|总结|概括|一下",
     regex.IGNORECASE,
 )
-_CHANGING: Final = regex.compile(
+_CHANGING: Final = lazy_pattern(
     r"\b(?:chang|evolv|evolution|develop|shift|progress|fluctuat)\w*|\b(?:grow|grew|since|until"
     r"|between|over (?:time|the (?:years|decades|centuries)))\b"
     r"|变化|演变|演化|变迁|发展历程|发展过程|改变|历年|逐年",
     regex.IGNORECASE,
 )
-_BROAD: Final = regex.compile(
+_BROAD: Final = lazy_pattern(
     r"\b(?:tell me (?:more )?about|what do (?:the|these|our|my) documents say (?:about|on)"
     r"|what (?:is|do we) know(?:n)? (?:about|of)|everything (?:about|on)|all about|describe"
     r"|introduce|summari[sz]e|sum up|(?:an? |the )?(?:overview|summary|profile|outline) of"
@@ -67,13 +68,13 @@ _BROAD: Final = regex.compile(
     regex.IGNORECASE,
 )
 # The question is the name and nothing else: "Who is Ada Lind?"
-_ABOUT: Final = regex.compile(
+_ABOUT: Final = lazy_pattern(
     r"^(?:who|what|where)(?:'s| is| are| was| were) (?:the )?(?P<rest>.+?)\??$"
     r"|^(?P<rest>.+?)是(?:谁|什么)？?$",
     regex.IGNORECASE,
 )
 # From one thing to another related to it, and on from there.
-_LINKED: Final = regex.compile(
+_LINKED: Final = lazy_pattern(
     r"\w['’]s? (?:\w+[- ]){0,2}\w+|\bthe \w+(?:[- ]\w+)? (?:of|by|in|at|for|from) (?:the |an? )?\w+"
     r".{0,80}? (?:of|by|who|that|which|whose|where)\b|\b(?:who|that|which|whose|whom) .{2,200}"
     r"\b(?:and|,) (?:who|what|when|where|which|how|why)\b|\b(?:after|by|for|with|from) (?:whom"
@@ -81,7 +82,7 @@ _LINKED: Final = regex.compile(
     r"|\bthe \w+ (?:who|that|which|whose)\b|的.{1,12}的|谁的|之间|共同|同一|关系",
     regex.IGNORECASE,
 )
-_COMPARED: Final = regex.compile(
+_COMPARED: Final = lazy_pattern(
     r"\b(?:older|younger|earlier|later|first|last|longer|larger|bigger|smaller|taller|higher|lower"
     r"|more|less|fewer|same|both|either|differ\w*|compare[ds]?|versus|vs|than|or)\b"
     r"|更|哪[一]?个|还是|都|同一|相比|比较|区别|不同",
@@ -91,7 +92,7 @@ _COMPARED: Final = regex.compile(
 # Two names, and nothing but the question how they are connected. What comes after the second name,
 # as in "who founded Y", is another question.
 _CONNECTED: Final = tuple(
-    regex.compile(pattern, regex.IGNORECASE)
+    lazy_pattern(pattern, regex.IGNORECASE)
     for pattern in (
         r"how (?:is|are|was|were) (?P<a>.+?) (?:(?:connected|related|linked|tied) (?:to|with)"
         r"|in touch with) (?P<b>.+)",
@@ -109,7 +110,7 @@ _CONNECTED: Final = tuple(
 )
 
 # Spelled as only identifiers are.
-_IDENTIFIER: Final = regex.compile(
+_IDENTIFIER: Final = lazy_pattern(
     r"`[^`]+`|\w\(\)|\w::\w|\w->\w|\b_?[\p{L}\p{N}]+_[\p{L}\p{N}_]+\b|\b\p{Ll}{2,}\d*\p{Lu}\w*\b"
     r"|\b(?!Mac|Mc|Di|De|La|Le|Van|Von|Fitz|O['’])(?:\p{Lu}[\p{Ll}\d]+){2,}\b"
     r"|\b\p{Lu}{2,}\p{Lu}\p{Ll}{2,}\w*\b|\b\p{Latin}+\d+\p{Latin}\w*\b|\b\p{Ll}{2,}\d+\b"
@@ -118,7 +119,7 @@ _IDENTIFIER: Final = regex.compile(
 )
 # Terms of programming and manuals. Some have everyday meanings: a single one does not override a
 # question that goes from name to name; two do.
-_CRAFT: Final = regex.compile(
+_CRAFT: Final = lazy_pattern(
     r"\b(?:api|sdk|cli|functions?|methods?|class(?:es)?|subclass(?:es)?|structs?|enums?|traits?"
     r"|constructors?|destructors?|parameters?|arguments?|exceptions?|variables?|constants?"
     r"|instances?|instantiat\w+|initiali[sz]\w*|interfaces?|implement(?:s|ed|ation)|objects?"
@@ -228,7 +229,7 @@ def technical_signs(question: str) -> tuple[int, int]:
 
 
 # Words that ask or place in time, which an answer need not contain.
-_ASKING: Final = regex.compile(
+_ASKING: Final = lazy_pattern(
     # The forms of suggested questions.
     r"\bwhat do the documents say about\b|\blinked to\b|文件里说了什么|有什么关系"
     r"|\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
@@ -242,8 +243,8 @@ _ASKING: Final = regex.compile(
     r"|什么时候|的时候|什么|多少|为什么|名字",
     regex.IGNORECASE,
 )
-_CAPITALISED: Final = regex.compile(r"[\p{Lu}\p{Lt}]")
-_DIGIT: Final = regex.compile(r"\p{N}")
+_CAPITALISED: Final = lazy_pattern(r"[\p{Lu}\p{Lt}]")
+_DIGIT: Final = lazy_pattern(r"\p{N}")
 # Chinese characters that ask and join but rarely name: a pair with one of them that no document
 # contains says nothing.
 _FUNCTION: Final = frozenset(

@@ -270,57 +270,81 @@ LIMIT %(count)s
 
 # The findings of reports, with each one's passages and whether they are all in the scope.
 FINDINGS_OF: Final[LiteralString] = """
-SELECT f.report_id, f.part, f.summary, f.explanation,
-       coalesce(array_agg(e.chunk_id ORDER BY e.id) FILTER (WHERE e.id IS NOT NULL), '{}'),
-       coalesce(bool_and(
-           %(documents)s::uuid[] IS NULL OR e.document_id = ANY(%(documents)s::uuid[])),
-           %(documents)s::uuid[] IS NULL)
+SELECT f.report_id, f.part = 'summary', f.summary, f.explanation, e.chunks, e.is_inside
 FROM ingestion_finding f
-LEFT JOIN ingestion_findingevidence e
-  ON e.workspace_id = %(workspace)s AND e.finding_id = f.id
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(chunk_id ORDER BY document_id, start, id), '{}') AS chunks,
+           coalesce(bool_and(
+               %(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[])),
+               %(documents)s::uuid[] IS NULL) AS is_inside
+    FROM ingestion_findingevidence
+    WHERE workspace_id = %(workspace)s AND finding_id = f.id) AS e
 WHERE f.workspace_id = %(workspace)s AND f.report_id = ANY(%(reports)s::uuid[])
-GROUP BY f.id, f.report_id, f.part, f.summary, f.explanation, f.ordinal
 ORDER BY f.report_id, f.part = 'finding', f.ordinal, f.id
 """
 
 
 # --- reports of topics ----------------------------------------------------------------------------
 
-# The last three values tell whether what a report says, or rests on, has changed.
+# Reports nearest to a question, best first: by the ``telling`` nearest of the passages they rest
+# on, whose closeness is ``scores``, and by their own rating; those that rest on none of them come
+# last. ``level`` keeps the topics of a level and those that end above it; NULL keeps every topic.
+NEAREST_REPORTS: Final[LiteralString] = """
+WITH resting AS MATERIALIZED (
+    SELECT f.report_id, n.chunk_id, n.score
+    FROM unnest(%(chunks)s::uuid[], %(scores)s::float8[]) AS n (chunk_id, score)
+    JOIN ingestion_findingevidence e
+      ON e.workspace_id = %(workspace)s AND e.chunk_id = n.chunk_id
+    JOIN ingestion_finding f ON f.workspace_id = %(workspace)s AND f.id = e.finding_id
+    GROUP BY f.report_id, n.chunk_id, n.score
+), near AS MATERIALIZED (
+    SELECT report_id, sum(score) / %(telling)s AS score
+    FROM (SELECT report_id, score,
+                 row_number() OVER (PARTITION BY report_id ORDER BY score DESC) AS place
+          FROM resting) AS placed
+    WHERE place <= %(telling)s GROUP BY report_id
+), likely AS (
+    (SELECT r.id, r.community_id FROM near n
+     JOIN ingestion_communityreport r ON r.workspace_id = %(workspace)s AND r.id = n.report_id
+     ORDER BY n.score + %(rating)s * r.rating DESC, r.id)
+    UNION ALL
+    (SELECT id, community_id FROM ingestion_communityreport
+     WHERE workspace_id = %(workspace)s AND id NOT IN (SELECT report_id FROM near)
+     ORDER BY rating DESC, id)
+)
+SELECT l.id FROM likely l
+WHERE %(level)s::int IS NULL OR EXISTS (
+    SELECT FROM ingestion_community c
+    WHERE c.workspace_id = %(workspace)s AND c.id = l.community_id AND c.level <= %(level)s
+      AND (c.level = %(level)s OR c.size = 0 OR c.size > (
+          SELECT coalesce(sum(part.size), 0) FROM ingestion_community part
+          JOIN ingestion_communityreport written
+            ON written.workspace_id = %(workspace)s AND written.community_id = part.id
+          WHERE part.workspace_id = %(workspace)s AND part.parent_id = c.id)))
+LIMIT %(count)s
+"""
+
+# Reports from the roots down to a level.
+REPORTS_DOWN_TO: Final[LiteralString] = """
+SELECT r.id FROM ingestion_community c
+JOIN ingestion_communityreport r ON r.workspace_id = %(workspace)s AND r.community_id = c.id
+WHERE c.workspace_id = %(workspace)s AND c.level <= %(level)s
+ORDER BY c.level, r.rating DESC, r.id
+LIMIT %(count)s
+"""
+
 REPORTS: Final[LiteralString] = """
-SELECT r.id, c.id, c.parent_id, c.level, c.size, r.title, r.summary, r.rating,
-       r.created_at, coalesce(f.findings, 0), coalesce(f.places, 0)
+SELECT r.id, c.id, c.parent_id, c.level, c.size, r.title, r.summary, r.rating
 FROM ingestion_communityreport r
 JOIN ingestion_community c ON c.workspace_id = %(workspace)s AND c.id = r.community_id
-LEFT JOIN (SELECT f.report_id, count(DISTINCT f.id) AS findings, count(e.id) AS places
-           FROM ingestion_finding f
-           LEFT JOIN ingestion_findingevidence e
-             ON e.workspace_id = %(workspace)s AND e.finding_id = f.id
-           WHERE f.workspace_id = %(workspace)s
-           GROUP BY f.report_id) AS f ON f.report_id = r.id
-WHERE r.workspace_id = %(workspace)s
+WHERE r.workspace_id = %(workspace)s AND r.id = ANY(%(reports)s::uuid[])
 ORDER BY c.level, c.size DESC, r.title, r.id
 """
 
-# Of some reports. Sentences of the summary before the other findings.
-FINDINGS: Final[LiteralString] = """
-SELECT report_id, id, part = 'summary', summary, explanation FROM ingestion_finding
-WHERE workspace_id = %(workspace)s AND report_id = ANY(%(reports)s::uuid[])
-ORDER BY report_id, part DESC, ordinal, id
-"""
-
-PLACES_OF_FINDINGS: Final[LiteralString] = """
-SELECT e.finding_id, e.chunk_id, e.document_id
-FROM ingestion_finding f
-JOIN ingestion_findingevidence e ON e.workspace_id = %(workspace)s AND e.finding_id = f.id
-WHERE f.workspace_id = %(workspace)s AND f.report_id = ANY(%(reports)s::uuid[])
-ORDER BY e.finding_id, e.document_id, e.start, e.id
-"""
-
-# Topics whose members are all excluded.
+# Topics, of some, whose members are all excluded.
 TOPICS_OF_ONLY: Final[LiteralString] = """
 SELECT community_id FROM ingestion_communitymember
-WHERE workspace_id = %(workspace)s
+WHERE workspace_id = %(workspace)s AND community_id = ANY(%(topics)s::uuid[])
 GROUP BY community_id HAVING bool_and(entity_id = ANY(%(entities)s::uuid[]))
 """
 

@@ -109,7 +109,7 @@ def newest_index(query: Query) -> WalkIndex | None:
         return None
     try:
         load = partial(_load, query.workspace_id, number)
-        return CACHE.get("walk", query.workspace_id, number, load, bytes_held)
+        return CACHE.get(query.workspace_id, number, load, bytes_held)
     except UnavailableError as error:
         query.note(error.code, f"{error.happened} {hybrid.INSTEAD}")
         return None
@@ -123,7 +123,7 @@ def bytes_held(index: WalkIndex) -> int:
     return int(arrays) + NODE_BYTES * nodes + NAME_BYTES * len(index.name_keys)
 
 
-def _load(workspace_id: UUID, number: int, _before: WalkIndex | None = None) -> WalkIndex:
+def _load(workspace_id: UUID, number: int) -> WalkIndex:
     rows = WalkSnapshot.objects.in_workspace(workspace_id).filter(number=number)
     payload = rows.values_list("payload", flat=True).first()
     if payload is None:  # replaced since the number was read

@@ -15,6 +15,7 @@ from typing import Final
 import regex
 
 from ingestion.stages.conflicts import lexicon
+from kb_project.text.patterns import lazy_pattern
 from kb_project.text.quantities import dates_in, names_in
 from kb_project.text.terms import terms
 from kb_project.text.values import NAME, Value
@@ -84,17 +85,17 @@ _DATE: Final = (
     r"(?!\s*[-–—/]\s*\d|['’]?s\b|\.?\d|\s+(?:or|and|to|until)\s+(?:\p{Lu}\p{Ll}+\s+)?\d|\p{L})"
 )
 _ADVERBS: Final = rf"(?:(?:{lexicon.ADVERBS})\s+){{0,2}}"
-_EVENT: Final = regex.compile(
+_EVENT: Final = lazy_pattern(
     rf"(?P<be>(?:was|were|is|are|has been|had been)\s+)?{_ADVERBS}(?P<verb>\p{{Ll}}+)"
     r"(?P<between>(?:\s+(?:by|at|in|near|to|as|with|under|for|before|into|off|from|for the first"
     r" time)\s+(?:[^,;:()\n]|(?<=\d):(?=\d)){1,60}?){0,3}?)"
     rf"\s+(?:in|on)\s+(?:the\s+)?{_WEEKDAY}{_DATE}"
 )
-_UNDATED: Final = regex.compile(
+_UNDATED: Final = lazy_pattern(
     rf"(?P<be>(?:was|were|has been|had been)\s+)?{_ADVERBS}(?P<verb>\p{{Ll}}+)(?=\s|$)"
 )
-_LEADING_DATE: Final = regex.compile(rf"^\W{{0,3}}(?:In|On)\s+{_WEEKDAY}{_DATE},?\s+(?:the\s+)?$")
-_AGENT: Final = regex.compile(
+_LEADING_DATE: Final = lazy_pattern(rf"^\W{{0,3}}(?:In|On)\s+{_WEEKDAY}{_DATE},?\s+(?:the\s+)?$")
+_AGENT: Final = lazy_pattern(
     rf"(?:was|were|is|are)\s+{_ADVERBS}(?P<verb>\p{{Ll}}+)\s+(?P<by>by|in|at)\s+(?:the\s+)?"
 )
 _UNIT: Final = "|".join(sorted(map(regex.escape, lexicon.UNITS), key=len, reverse=True))
@@ -106,38 +107,38 @@ _AMOUNT: Final = (
     # Not a range, or one of several.
     r"(?!\s*[-–—/]\s*\d|\s+(?:or|to)\s+\d|\p{L}|[.,]?\d)"
 )
-_MEASURE: Final = regex.compile(
+_MEASURE: Final = lazy_pattern(
     rf"(?P<verb>is|was|are|were|measures|measured|weighs|weighed)\s+{_AMOUNT}"
     rf"[\s-]?(?P<unit>{_UNIT})\b\.?(?:\s+(?:in\s+)?(?P<how>{lexicon.DIMENSIONS})\b)?"
 )
-_COST: Final = regex.compile(
+_COST: Final = lazy_pattern(
     rf"(?P<verb>costs?)\s+{_AMOUNT}(?:\s(?P<unit>euros?|EUR|dollars?|USD|GBP)\b)?"
 )
-_COUNT: Final = regex.compile(
+_COUNT: Final = lazy_pattern(
     rf"(?P<verb>{lexicon.HAVE}|\p{{Ll}}{{3,}}(?:ed|s))\s+(?:a\s+total\s+of\s+|exactly\s+|just\s+)?{_AMOUNT}\s+"
     rf"(?P<noun>(?!(?:{lexicon.NO_NOUN})\b)\p{{Ll}}+(?:[\s-](?!(?:{lexicon.NO_NOUN})\b)\p{{Ll}}+){{0,2}})"
 )
-_HAS_A: Final = regex.compile(
+_HAS_A: Final = lazy_pattern(
     r"(?P<verb>has|had|have)\s+an?\s+(?P<noun>(?:\p{Ll}+\s+){1,3})"
     rf"of\s+{_AMOUNT}(?:[\s-]?(?P<unit>{_UNIT})\b)?"
 )
 _OF_IT: Final = regex.compile(r"(?:The|Its|the)\s+(?P<noun>(?:\p{Ll}+\s+){1,3})of\s+(?:the\s+)?$")
-_IS_AMOUNT: Final = regex.compile(
+_IS_AMOUNT: Final = lazy_pattern(
     rf"\s+(?P<verb>is|was|are|were)\s+{_AMOUNT}(?:[\s-]?(?P<unit>{_UNIT})\b)?"
 )
 _IS_NAME: Final = regex.compile(r"\s+(?P<verb>is|was)\s+(?:the\s+)?")
-_LIVED: Final = regex.compile(
+_LIVED: Final = lazy_pattern(
     rf"\s*\(\s*(?:(?P<verb>born|died|b\.|d\.)\s+{_ADVERBS}(?:on\s+|in\s+)?{_DATE})"
 )
-_LIFE: Final = regex.compile(
+_LIFE: Final = lazy_pattern(
     rf"\s*\(\s*{_DATE.replace('?P<date>', '?P<born>').partition('(?!')[0]}\s*[-–—]\s*"
     rf"{_DATE.replace('?P<date>', '?P<died>').partition('(?!')[0]}\s*\)"
 )
-_MADE: Final = regex.compile(
+_MADE: Final = lazy_pattern(
     rf"\p{{Lu}}\S+\s+{_ADVERBS}(?P<verb>founded|established|built|invented|composed|incorporated)"
     r"\s+(?:the\s+)?$"
 )
-_WHEN: Final = regex.compile(rf"[^,;:.()]{{0,40}}?,?\s+(?:in|on)\s+{_WEEKDAY}{_DATE}")
+_WHEN: Final = lazy_pattern(rf"[^,;:.()]{{0,40}}?,?\s+(?:in|on)\s+{_WEEKDAY}{_DATE}")
 _BRACKETS: Final = regex.compile(r"\s*\([^()]*\)")
 _ASIDE: Final = regex.compile(r",\s(?!and\b)[^,;:.()]{2,80},")
 _JOINED: Final = regex.compile(r",?\s+and\s+(?:it\s+|he\s+|she\s+)?|,\s+")
@@ -148,7 +149,7 @@ _STARTS: Final = regex.compile(r"[\W\d_]{0,6}(?:The\s+)?")
 _CLAUSE_END: Final = regex.compile(
     r"[;:.]\s|[;:.]$|,\s|\s+(?:and|but|while|when|where|which|who)\s"
 )
-_UNSURE: Final = regex.compile(lexicon.UNSURE, regex.IGNORECASE)
+_UNSURE: Final = lazy_pattern(lexicon.UNSURE, regex.IGNORECASE)
 _SPACE: Final = regex.compile(r"\s+")
 
 

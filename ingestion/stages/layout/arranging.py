@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
-import networkx
 import numpy as np
 
 Point = tuple[float, float]
@@ -115,6 +114,8 @@ def _forced(
     """Lay out by ForceAtlas2 from ``start``, and centre the result with that mean distance."""
     if len(nodes) < 3:
         return _centred({one: start[one] for one in nodes}, spread)
+    import networkx
+
     net: networkx.Graph[Any] = networkx.Graph()
     net.add_nodes_from(nodes)
     known = set(nodes)

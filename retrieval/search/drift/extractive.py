@@ -10,8 +10,7 @@ from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from retrieval.search import hybrid, sql as sql
 from retrieval.search.drift import follow_ups
-from retrieval.search.global_search.map_reduce import RankedReports
-from retrieval.search.global_search.ranking import Ranked
+from retrieval.search.global_search.ranking import Ranked, RankedReports
 from retrieval.search.query import Note, Query, ScoredChunk
 from retrieval.search.results import ModeResult, Record, Seed
 from workspaces import access

@@ -23,9 +23,9 @@ from retrieval.search import hybrid
 from retrieval.search.drift import follow_ups
 from retrieval.search.drift.follow_ups import ROLE, Following, StepReply
 from retrieval.search.global_search import map_reduce, model_calls, ranking
-from retrieval.search.global_search.map_reduce import GroundedPoint, RankedReports
+from retrieval.search.global_search.map_reduce import GroundedPoint
 from retrieval.search.global_search.model_calls import Batch, Text
-from retrieval.search.global_search.ranking import Ranked, with_nearest
+from retrieval.search.global_search.ranking import Ranked, RankedReports, with_nearest
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.results import ModeResult, Point, Record, Seed
 from workspaces import access
@@ -103,7 +103,7 @@ def nearest_topics(
     vector.make()
     like_it = replace(query, question=wanted, vector=vector, notes=[])
     with access.in_workspace(query.workspace_id):
-        return ranking.rank(like_it, reports.library, reports.visible), 1
+        return ranking.nearest(like_it).ranked or ranked, 1
 
 
 # --- the first answers ----------------------------------------------------------------------------

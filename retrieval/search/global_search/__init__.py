@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ingestion.knowledge import corpus
 from kb_project.errors import PauseError
 from kb_project.llm.ports import ChatModel
 from retrieval.search import hybrid
-from retrieval.search.global_search import map_reduce, ranking, reports
-from retrieval.search.global_search.map_reduce import RankedReports
+from retrieval.search.global_search import map_reduce, ranking
+from retrieval.search.global_search.ranking import RankedReports
 from retrieval.search.hybrid import INSTEAD
 from retrieval.search.query import Note, Query
 from retrieval.search.results import ModeResult
@@ -48,14 +49,14 @@ def searched(
 
 def ranked_reports(query: Query) -> RankedReports | None:
     """Return the reports to search; None, with a note, if there are none. Call in a transaction."""
-    library = reports.load(query)
-    visible = reports.visible(query, library)
-    if visible.topics:
-        if library.waiting:
-            some = "One topic has" if library.waiting == 1 else f"{library.waiting:,} topics have"
+    found = ranking.nearest(query)
+    counts = corpus.counts(workspace_id=query.workspace_id)
+    if found.ranked:
+        if waiting := counts.topics - counts.reports:
+            some = "One topic has" if waiting == 1 else f"{waiting:,} topics have"
             query.note("reports_pending", f"{some} no report yet and could not be searched.")
-        return RankedReports(library, visible, ranking.rank(query, library, visible))
-    if library.reports:
+        return found
+    if counts.reports:
         query.note("no_report_in_scope", f"No topic's report cites these documents. {INSTEAD}")
     else:
         query.note("reports_pending", f"No topic has a report yet. {INSTEAD}")

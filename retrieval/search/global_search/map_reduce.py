@@ -12,7 +12,7 @@ from kb_project.llm.ports import ChatModel, Role
 from kb_project.sql import bulk_plans, run_sql
 from kb_project.text.terms import terms
 from retrieval.search import sql
-from retrieval.search.global_search import model_calls, ranking, selecting
+from retrieval.search.global_search import model_calls, ranking, reports, selecting
 from retrieval.search.global_search.model_calls import (
     MOST_POINTS,
     Batch,
@@ -20,14 +20,16 @@ from retrieval.search.global_search.model_calls import (
     cited_labels,
     clean,
 )
-from retrieval.search.global_search.ranking import Ranked
-from retrieval.search.global_search.reports import Library, Visible
+from retrieval.search.global_search.ranking import Ranked, RankedReports
 from retrieval.search.global_search.selecting import DEEPEST, Forest, Selection
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult, Point, Record, Seed
 from workspaces import access
 
 ROLE: Final = Role.ANSWER
+READ: Final = 2_000
+"""Reports looked up for a model to read, from the roots down: about as many as all its calls can
+read."""
 MOST_CHUNKS: Final = 3
 """Passages a point is shown to rest on."""
 
@@ -50,27 +52,20 @@ class MapResult:
 
 
 @dataclass(frozen=True, slots=True)
-class RankedReports:
-    """A workspace's reports, and those visible to a question, ranked by it."""
-
-    library: Library
-    visible: Visible
-    ranked: Sequence[Ranked]
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """What to read. ``of_level`` counts what would be read without selection."""
+    """What to read. ``total`` counts the reports to choose from, ``of_level`` what would be read
+    without selection."""
 
     packed: Sequence[Batch]
+    total: int
     of_level: int
     selection: Selection
 
 
-def found(query: Query, chat: ChatModel, reports: RankedReports) -> ModeResult:
+def found(query: Query, chat: ChatModel, nearest: RankedReports) -> ModeResult:
     """Read the reports that ``query.topics`` names, or a selection of them. Raises StoppedError
     and PauseError."""
-    plan = _plan(query, chat, reports)
+    plan = _plan(query, chat, nearest)
     reading = read(query, chat, plan.packed)
     lost, asked = reading.counts["batches_lost"], reading.counts["batches"]
     if lost:
@@ -79,37 +74,40 @@ def found(query: Query, chat: ChatModel, reports: RankedReports) -> ModeResult:
             f"The model gave no usable answer to {lost:,} of {asked:,} calls that read topics,"
             " so what those topics say is missing.",
         )
-    figures = _figures(reports, plan, reading)
+    figures = _figures(plan, reading)
     if reading.points:
-        return _answered(query, reports, reading.points, figures)
+        return _answered(query, nearest, reading.points, figures)
     if lost:
         # The unread reports may have had the answer.
-        return replace(extractive(query, reports), figures=figures)
+        return replace(extractive(query, nearest), figures=figures)
     query.note(
         "no_data",
         "None of your topics says anything about this question:"
         f" {reading.counts['reports_read']:,} of their reports were read.",
     )
-    nearest = ranking.passages(reports.ranked, query.top_k)
-    return ModeResult(nearest, figures=(*figures, ("no_data", 1)))
+    passages = ranking.passages(nearest.ranked, query.top_k)
+    return ModeResult(passages, figures=(*figures, ("no_data", 1)))
 
 
-def extractive(query: Query, reports: RankedReports) -> ModeResult:
+def extractive(query: Query, nearest: RankedReports) -> ModeResult:
     """Search without a model: the reports nearest to the question, of the chosen level if there is
-    one."""
-    ranked: Sequence[Ranked] = reports.ranked
+    one and the question may see reports of it."""
+    ranked = nearest.ranked
     if query.topics.level is not None:
-        ranked = _best(Forest(reports.library.reports, ranked).cut(query.topics.level))
+        with access.in_workspace(query.workspace_id):
+            ranked = ranking.nearest(query, query.topics.level).ranked or ranked
     return ranking.extractive_result(query, ranked)
 
 
-def _plan(query: Query, chat: ChatModel, reports: RankedReports) -> Plan:
+def _plan(query: Query, chat: ChatModel, nearest: RankedReports) -> Plan:
     choice = query.topics
-    forest = Forest(reports.library.reports, reports.ranked)
-    weights = _weights(query, reports)
+    deepest = DEEPEST if choice.level is None else choice.level
+    with access.in_workspace(query.workspace_id):
+        wide = ranking.ranked(query, reports.down_to(query, deepest, READ), nearest.near)
+    forest = Forest(wide.reports, wide.ranked)
+    weights = _weights(query, wide.ranked)
     empty = model_calls.filled("global_map", query.question, "")
     budget = model_calls.room(chat, ROLE, empty, MapReply)
-    deepest = DEEPEST if choice.level is None else choice.level
     whole = forest.cut(deepest)
     packed = model_calls.pack(model_calls.shuffled(whole), budget, weights)
     selection = Selection()
@@ -122,12 +120,13 @@ def _plan(query: Query, chat: ChatModel, reports: RankedReports) -> Plan:
     elif choice.level is None and len(packed) > 1:
         packed = _deepest_fitting(forest, budget, weights, query.calls)
     left = query.calls - selection.calls
-    return Plan(_fitting(query, packed, budget, weights, left), len(whole), selection)
+    packed = _fitting(query, packed, budget, weights, left)
+    return Plan(packed, len(wide.ranked), len(whole), selection)
 
 
-def _weights(query: Query, reports: RankedReports) -> dict[UUID, float]:
+def _weights(query: Query, ranked: Sequence[Ranked]) -> dict[UUID, float]:
     """Map communities to the number of passages naming their members, relative to the highest."""
-    parameters = query.parameters(topics=[one.topic.report.community for one in reports.ranked])
+    parameters = query.parameters(topics=[one.topic.report.community for one in ranked])
     with access.in_workspace(query.workspace_id), bulk_plans():
         counts: dict[UUID, int] = dict(run_sql(sql.PASSAGES_OF_TOPICS, parameters))
     most = max(counts.values(), default=1)
@@ -222,7 +221,7 @@ def point(text: str, score: float, reports: Sequence[Ranked]) -> Point:
 
 def _answered(
     query: Query,
-    reports: RankedReports,
+    nearest: RankedReports,
     points: Sequence[GroundedPoint],
     figures: tuple[tuple[str, float], ...],
 ) -> ModeResult:
@@ -233,7 +232,7 @@ def _answered(
             record = report.record(one.point.score, ("Source of a point in the answer",))
             records.setdefault(record.id, record)
     return ModeResult(
-        chunks=_passages(query, reports, points),
+        chunks=_passages(query, nearest, points),
         records=tuple(records.values()),
         points=tuple(one.point for one in points),
         seeds=tuple(Seed("report", one.title, one.score / 100, one.id) for one in records.values()),
@@ -242,7 +241,7 @@ def _answered(
 
 
 def _passages(
-    query: Query, reports: RankedReports, points: Sequence[GroundedPoint]
+    query: Query, nearest: RankedReports, points: Sequence[GroundedPoint]
 ) -> list[ScoredChunk]:
     """Return the passages that points rest on, best points first, then those nearest to the
     question."""
@@ -254,16 +253,14 @@ def _passages(
             behind = [chunk for chunk in one.point.chunks if chunk in held] or held[:1]
             for chunk in behind:
                 hits.setdefault(chunk, ScoredChunk(chunk, one.point.score / 100, why))
-    nearest = ranking.passages(reports.ranked, query.top_k)
-    return ranking.with_nearest(hits, nearest)[: query.top_k]
+    beside = ranking.passages(nearest.ranked, query.top_k)
+    return ranking.with_nearest(hits, beside)[: query.top_k]
 
 
-def _figures(
-    reports: RankedReports, plan: Plan, reading: MapResult
-) -> tuple[tuple[str, float], ...]:
+def _figures(plan: Plan, reading: MapResult) -> tuple[tuple[str, float], ...]:
     selection, counts = plan.selection, reading.counts
     return (
-        ("reports_total", len(reports.ranked)),
+        ("reports_total", plan.total),
         ("reports_of_level", plan.of_level),
         ("reports_rated", selection.rated),
         ("reports_read", counts["reports_read"]),

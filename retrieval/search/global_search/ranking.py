@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, overload
+from functools import lru_cache
+from typing import Final
 from uuid import UUID
 
-import numpy as np
 from django.utils.functional import cached_property
-from numpy.typing import NDArray
 
 from kb_project.text.terms import terms
 from retrieval.search import dense, lexical
-from retrieval.search.global_search.reports import Library, Part, Topic, Visible
+from retrieval.search.global_search import reports
+from retrieval.search.global_search.reports import RATING, TELLING, Report, Topic
 from retrieval.search.query import Note, Query, ScoredChunk
 from retrieval.search.results import ModeResult, Record, RecordKind, Seed
 
 NEAREST: Final = 200
 """Passages whose closeness to the question counts; others count as far."""
-TELLING: Final = 3
-"""A report's closeness is the mean over this many passages."""
-RATING: Final = 0.1
-"""Weight of a report's own rating: it decides if a question has few telling words, as global ones
-do."""
+RANKED: Final = 100
+"""Reports that are looked up and ranked, the nearest by their passages: see
+``docs/benchmarks.md``."""
+SATURATION: Final = 1.2
+LENGTH: Final = 0.75
+"""k1 and b of BM25."""
 TOPICS: Final = 20
 """Reports whose passages are returned."""
 LARGEST_SHARE: Final = 1 / 3
@@ -39,13 +41,13 @@ INSTEAD: Final = Note(
 
 @dataclass(frozen=True)
 class Ranked:
-    """``near`` are the passages close to the question, ``by_part`` the scores of report parts by
-    the question's words; both for the whole library."""
+    """``near`` are the passages close to the question, ``said`` the scores of the topic's
+    statements by the question's words."""
 
     topic: Topic
     score: float
     near: Mapping[UUID, float] = field(default_factory=dict, repr=False, compare=False)
-    by_part: Mapping[Part, float] = field(default_factory=dict, repr=False, compare=False)
+    said: Sequence[float] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def chunks(self) -> tuple[tuple[UUID, float], ...]:
@@ -56,9 +58,9 @@ class Ranked:
         reports are never returned.
         """
         scores: dict[UUID, float] = {}
-        for number in sorted(self.topic.parts - {0}):
-            by_words = self.by_part.get((self.topic.place, number), 0.0)
-            for chunk in self.topic.report.statements[number - 1].chunks:
+        said = self.said or [0.0] * len(self.topic.statements)
+        for by_words, statement in zip(said, self.topic.statements, strict=True):
+            for chunk in statement.chunks:
                 score = by_words + self.near.get(chunk, 0.0)
                 scores[chunk] = max(score, scores.get(chunk, 0.0))
         return tuple(sorted(scores.items(), key=lambda pair: -pair[1]))
@@ -75,69 +77,89 @@ class Ranked:
         )
 
 
-class Ranking(Sequence[Ranked]):
-    """Topics by their scores, best first. Each is put together when it is asked for: most never
-    are."""
+@dataclass(frozen=True, slots=True)
+class RankedReports:
+    """Reports looked up for a question, those it may see ranked, and the closeness of passages."""
 
-    def __init__(
-        self,
-        topics: Sequence[Topic],
-        scores: NDArray[np.float64],
-        near: Mapping[UUID, float],
-        by_part: Mapping[Part, float],
-    ) -> None:
-        self._topics, self._scores, self._near, self._by_part = topics, scores, near, by_part
-        # Stable: equal scores keep the library's order.
-        self._order = np.argsort(-scores, kind="stable")
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    @overload
-    def __getitem__(self, place: int) -> Ranked: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[Ranked]: ...
-    def __getitem__(self, place: int | slice) -> Ranked | list[Ranked]:
-        if isinstance(place, slice):
-            return [self._ranked(position) for position in self._order[place].tolist()]
-        return self._ranked(int(self._order[place]))
-
-    def _ranked(self, position: int) -> Ranked:
-        score = float(self._scores[position])
-        return Ranked(self._topics[position], score, self._near, self._by_part)
+    reports: Sequence[Report]
+    ranked: Sequence[Ranked]
+    near: Mapping[UUID, float]
 
 
-def rank(query: Query, library: Library, visible: Visible) -> Ranking:
-    """Rank every topic, best first; the same question gives the same order."""
-    wanted = list(dict.fromkeys(terms(query.question)))
-    by_words, by_parts = library.words.scores(wanted, visible.seen)
-    most = max(by_words.values(), default=0.0) or 1.0
-    best = max(by_parts.values(), default=0.0) or 1.0
-    by_part = {part: score / best for part, score in by_parts.items()}
+def nearest(query: Query, level: int | None = None) -> RankedReports:
+    """Look up and rank the reports nearest to the question. Call in a transaction.
+
+    ``level`` is as in ``reports.nearest``.
+    """
     near = closeness(query)
-    scores = RATING / 10 * visible.ratings
-    for place, score in by_words.items():
-        scores[visible.positions[place]] += score / most
-    for place, score in _by_passages(library, visible.seen.parts, near).items():
-        scores[visible.positions[place]] += score
-    return Ranking(visible.topics, scores, near, by_part)
+    return ranked(query, reports.nearest(query, near, RANKED, level), near)
 
 
-def _by_passages(
-    library: Library, shown: Mapping[int, frozenset[int]], near: Mapping[UUID, float]
-) -> dict[int, float]:
-    """Compute reports' closeness: the mean over their ``TELLING`` nearest passages."""
-    found: defaultdict[int, list[float]] = defaultdict(list)
-    for chunk, score in near.items():
-        places = {
-            place for place, part in library.resting.get(chunk, ()) if part in shown.get(place, ())
-        }
-        for place in places:
-            found[place].append(score)
-    return {
-        place: sum(sorted(scores, reverse=True)[:TELLING]) / TELLING
-        for place, scores in found.items()
-    }
+def ranked(query: Query, found: Sequence[Report], near: Mapping[UUID, float]) -> RankedReports:
+    """Rank what the question may see of the reports, best first. Call in a transaction."""
+    topics = reports.visible(query, found)
+    return RankedReports(found, rank(query.question, topics, near), near)
+
+
+def rank(question: str, topics: Sequence[Topic], near: Mapping[UUID, float]) -> list[Ranked]:
+    """Rank every topic, best first; the same question gives the same order."""
+    whole, parts = scores_by_words(list(dict.fromkeys(terms(question))), topics)
+    most = max(whole, default=0.0) or 1.0
+    best = max((max(scores) for scores in parts), default=0.0) or 1.0
+    found = [
+        Ranked(
+            topic,
+            by_words / most + _closeness_of(topic, near) + RATING * topic.report.rating,
+            near,
+            [score / best for score in scores[1:]],
+        )
+        for topic, by_words, scores in zip(topics, whole, parts, strict=True)
+    ]
+    # Stable: equal scores keep the order they came in.
+    return sorted(found, key=lambda one: -one.score)
+
+
+def scores_by_words(
+    wanted: Sequence[str], topics: Sequence[Topic]
+) -> tuple[list[float], list[list[float]]]:
+    """Return the BM25 scores of topics, and those of each topic's parts.
+
+    What is not seen adds nothing, not even to the statistics.
+    """
+    counted = [[_counts(part) for part in topic.parts] for topic in topics]
+    lengths = [sum(counts.total() for counts in parts) for parts in counted]
+    mean = max(1.0, sum(lengths) / max(1, len(lengths)))
+    whole = [0.0] * len(topics)
+    scores = [[0.0] * len(parts) for parts in counted]
+    for term in wanted:
+        found = [[counts[term] for counts in parts] for parts in counted]
+        sums = [sum(counts) for counts in found]
+        holding = sum(map(bool, sums))
+        rarity = math.log(1 + (len(topics) - holding + 0.5) / (holding + 0.5))
+        for place, (counts, total) in enumerate(zip(found, sums, strict=True)):
+            if total:
+                whole[place] += rarity * _saturated(total, lengths[place] / mean)
+                for number, count in enumerate(counts):
+                    scores[place][number] += rarity * _saturated(count, 1.0)
+    return whole, scores
+
+
+@lru_cache(maxsize=10_000)
+def _counts(text: str) -> Counter[str]:
+    return Counter(terms(text))
+
+
+def _saturated(count: int, length: float) -> float:
+    norm = 1 - LENGTH + LENGTH * length
+    return count * (SATURATION + 1) / (count + SATURATION * norm)
+
+
+def _closeness_of(topic: Topic, near: Mapping[UUID, float]) -> float:
+    """Return the mean closeness of the ``TELLING`` nearest passages the topic rests on."""
+    resting = {chunk for one in topic.statements for chunk in one.chunks}
+    return sum(sorted((near[chunk] for chunk in resting & near.keys()), reverse=True)[:TELLING]) / (
+        TELLING
+    )
 
 
 def closeness(query: Query) -> dict[UUID, float]:

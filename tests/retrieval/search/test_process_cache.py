@@ -1,4 +1,4 @@
-"""What a process keeps is the newest of each kind, and together no more than it may hold."""
+"""What a process keeps is the newest of each workspace, and together no more than it may hold."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def cache() -> ProcessCache:
 
 
 def put(cache: ProcessCache, workspace: uuid.UUID, stamp: int, size: int = 40) -> list[object]:
-    """Return a new list with the value before, or the one that is kept."""
-    return cache.get("lists", workspace, stamp, lambda before: [before], lambda _: size)
+    """Return a new list, or the one that is kept."""
+    return cache.get(workspace, stamp, list, lambda _: size)
 
 
 def test_what_has_the_same_stamp_is_made_once(cache: ProcessCache):
@@ -29,10 +29,10 @@ def test_what_has_the_same_stamp_is_made_once(cache: ProcessCache):
     assert put(cache, WORKSPACES[1], 1) is not first
 
 
-def test_the_next_is_made_of_the_one_before_and_takes_its_place(cache: ProcessCache):
+def test_the_next_takes_the_place_of_the_one_before(cache: ProcessCache):
     first = put(cache, WORKSPACES[0], 1)
 
-    assert put(cache, WORKSPACES[0], 2) == [first]
+    assert put(cache, WORKSPACES[0], 2) is not first
     assert cache.size == 40
 
 
@@ -58,14 +58,14 @@ def test_of_several_that_ask_at_once_one_makes_it(cache: ProcessCache):
     made: list[int] = []
     entered, waiting = threading.Event(), threading.Event()
 
-    def make(_: object) -> list[int]:
+    def make() -> list[int]:
         entered.set()
         waiting.wait(10)
         made.append(1)
         return made
 
     def ask() -> None:
-        cache.get("lists", WORKSPACES[0], 1, make, lambda _: 1)
+        cache.get(WORKSPACES[0], 1, make, lambda _: 1)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -81,6 +81,6 @@ def test_of_several_that_ask_at_once_one_makes_it(cache: ProcessCache):
 def test_a_failure_keeps_what_was_there(cache: ProcessCache):
     first = put(cache, WORKSPACES[0], 1)
     with pytest.raises(ZeroDivisionError):
-        cache.get("lists", WORKSPACES[0], 2, lambda _: 1 // 0, lambda _: 1)
+        cache.get(WORKSPACES[0], 2, lambda: 1 // 0, lambda _: 1)
 
     assert put(cache, WORKSPACES[0], 1) is first

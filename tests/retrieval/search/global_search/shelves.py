@@ -22,7 +22,7 @@ def make_report(
     size: int = 1,
     rating: float = 5.0,
 ) -> Report:
-    """A report whose statements each rest on a chunk and a document of the same words."""
+    """A report whose statements each rest on a chunk of the same words."""
     return Report(
         id=id_of(f"report {title}"),
         community=id_of(title),
@@ -33,13 +33,7 @@ def make_report(
         summary=f"On {title}.",
         rating=rating,
         statements=tuple(
-            Statement(
-                text,
-                is_summary=False,
-                chunks=(id_of(text),),
-                documents=frozenset({id_of(f"of {text}")}),
-            )
-            for text in statements
+            Statement(text, is_summary=False, chunks=(id_of(text),)) for text in statements
         ),
     )
 
@@ -47,7 +41,7 @@ def make_report(
 def ranked(*reports: Report) -> list[Ranked]:
     """The reports as ranked in this order, seen whole."""
     return [
-        Ranked(Topic(place, report, report.statements, is_whole=True), float(len(reports) - place))
+        Ranked(Topic(place, report, is_whole=True), float(len(reports) - place))
         for place, report in enumerate(reports)
     ]
 
