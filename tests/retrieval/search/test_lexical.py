@@ -62,6 +62,45 @@ def test_a_passage_gains_a_share_of_its_better_neighbours_score():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("first", [True, False])
+def test_steps_of_one_search_look_words_up_once_and_find_what_each_would_alone(
+    first, django_assert_num_queries
+):
+    workspace = rows.make_workspace()
+    rows.make_document(workspace, "x", "oil oil lamp\n\nthe tide\n\noil boat\n\nnoon")
+    with access.in_workspace(workspace.pk):
+        alone = {
+            wordless: lexical.best(query_of(workspace, "oil"), 3, wordless=wordless)
+            for wordless in (True, False)
+        }
+        together = query_of(workspace, "oil")
+        with django_assert_num_queries(1 if first else 2):
+            one = lexical.best(together, 3, wordless=first)
+            other = lexical.best(together, 3, wordless=not first)
+            again = lexical.best(together, 3, wordless=first)
+
+    assert alone[True] != alone[False]
+    assert (one, other, again) == (alone[first], alone[not first], alone[first])
+
+
+@pytest.mark.django_db
+def test_passages_with_words_are_all_found_where_neighbours_take_their_places(monkeypatch):
+    monkeypatch.setattr(lexical, "USUAL", 1)
+    workspace = rows.make_workspace()
+    rows.make_document(workspace, "x", "oil oil oil\n\nthe tide\n\nnoon")
+    for number in range(4):
+        rows.make_document(workspace, f"d{number}", "Some oil, and much else besides the oil.")
+    query = query_of(workspace, "oil")
+
+    with access.in_workspace(workspace.pk):
+        lexical.best(query, 1, wordless=True)
+        found = lexical.best(query, 5)
+
+    assert len(found) == 5
+    assert all(row[2] == ["oil"] for row in found)
+
+
+@pytest.mark.django_db
 def test_a_rare_word_outweighs_a_common_one():
     workspace = rows.make_workspace()
     texts = ["The lamp burns.", "The lamp is out.", "The lamp was lit.", "The buoy sank."]
