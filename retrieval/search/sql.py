@@ -310,6 +310,10 @@ WITH resting AS MATERIALIZED (
     UNION ALL
     (SELECT id, community_id FROM ingestion_communityreport
      WHERE workspace_id = %(workspace)s AND id NOT IN (SELECT report_id FROM near)
+       AND (%(documents)s::uuid[] IS NULL OR id IN (
+           SELECT f.report_id FROM ingestion_findingevidence e
+           JOIN ingestion_finding f ON f.workspace_id = %(workspace)s AND f.id = e.finding_id
+           WHERE e.workspace_id = %(workspace)s AND e.document_id = ANY(%(documents)s::uuid[])))
      ORDER BY rating DESC, id)
 )
 SELECT l.id FROM likely l

@@ -103,7 +103,17 @@ def _plan(query: Query, chat: ChatModel, nearest: RankedReports) -> Plan:
     choice = query.topics
     deepest = DEEPEST if choice.level is None else choice.level
     with access.in_workspace(query.workspace_id):
-        wide = ranking.ranked(query, reports.down_to(query, deepest, READ), nearest.near)
+        found = reports.down_to(query, deepest, READ)
+        if len(found) == READ:
+            query.note(
+                "reports_left_out",
+                f"There are so many topics that only the {READ:,} widest could be read.",
+            )
+        if query.documents is not None:
+            # Of a few documents, deeper topics may be all that speaks of nothing else.
+            known = {report.id for report in found}
+            found += [report for report in nearest.reports if report.id not in known]
+        wide = ranking.ranked(query, found, nearest.near)
     forest = Forest(wide.reports, wide.ranked)
     weights = _weights(query, wide.ranked)
     empty = model_calls.filled("global_map", query.question, "")

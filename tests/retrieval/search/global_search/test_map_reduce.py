@@ -316,6 +316,20 @@ def test_what_no_call_is_left_for_is_not_read_and_it_is_said():
     assert codes(query) == ["reports_left_out"]
 
 
+def test_of_very_many_topics_the_widest_are_read_and_it_is_said(monkeypatch):
+    monkeypatch.setattr(map_reduce, "READ", 6)
+    reef = forest()
+    chat = scripted(global_map=one_point_each)
+    query = reef.query(QUESTION, chat=chat)
+
+    found = read(query, chat)
+
+    titles = [text for one in asked(chat, "global_map") for text in lines_of(one).values()]
+    assert figures(found)["reports_read"] == 6
+    assert all(text.startswith("All ") for text in titles)
+    assert codes(query) == ["reports_left_out"]
+
+
 def test_no_call_left_means_no_call(reef):
     chat = scripted()
     query = reef.query(QUESTION, chat=chat, calls=0)

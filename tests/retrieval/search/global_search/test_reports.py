@@ -69,6 +69,14 @@ def test_of_reports_on_nothing_near_the_best_rated_are_looked_up():
     assert [report.title for report in looked_up(reef, count=1)] == ["Road works 1"]
 
 
+def test_in_a_scope_only_reports_on_its_documents_are_looked_up():
+    reef = lights_and_roads(3)
+
+    found = looked_up(reef, near=["Light 1"], documents=["Light 1", "Road 2"])
+
+    assert [report.title for report in found] == ["Lighthouse 1", "Road works 2"]
+
+
 def test_one_near_passage_counts_less_than_three():
     reef = lights_and_roads(3)
     lights = ["Light 0", "Light 1", "Light 2"]
