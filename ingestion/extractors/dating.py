@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import regex
@@ -123,10 +124,8 @@ class PassageText:
     def _sentence(self, span: tuple[int, int]) -> tuple[int, int]:
         """The whole sentences that a quote is from: a model may have quoted half of one."""
         start, end = span[0] - self.start, span[1] - self.start
-        touched = [one for one in sentence_spans(self.text) if one[0] < end and start < one[1]] or [
-            (start, end)
-        ]
-        return touched[0][0], touched[-1][1]
+        touched = [one for one in _sentences(self.text) if one[0] < end and start < one[1]]
+        return (touched[0][0], touched[-1][1]) if touched else (start, end)
 
     def _names(self, start: int, end: int) -> list[tuple[int, int]]:
         first = self.start + start
@@ -135,6 +134,12 @@ class PassageText:
             for one in self.extraction.mentions
             if one.start < self.start + end and first < one.end
         ]
+
+
+@lru_cache(maxsize=64)
+def _sentences(text: str) -> tuple[tuple[int, int], ...]:
+    """Kept, since a passage is asked for each of its relationships."""
+    return tuple(sentence_spans(text))
 
 
 def belongs(
