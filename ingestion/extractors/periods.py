@@ -94,57 +94,50 @@ def _compiled(pattern: str) -> regex.Pattern[str]:
     return lazy_pattern(pattern, _FLAGS)
 
 
+def _all_compiled(*patterns: tuple[str, str]) -> tuple[tuple[str, regex.Pattern[str]], ...]:
+    return tuple((kind, _compiled(pattern)) for kind, pattern in patterns)
+
+
 # In order: the first pattern that fits a place takes it. The name says what the dates are.
-_ENGLISH: Final[Sequence[tuple[str, regex.Pattern[str]]]] = (
+_ENGLISH: Final = _all_compiled(
     (
         "years",
-        _compiled(
-            rf"\bin\s+(?P<years>(?:{_YEAR})(?:,\s*(?:{_YEAR}))*,?\s+and\s+(?:{_YEAR})){_ENDED}"
-        ),
+        rf"\bin\s+(?P<years>(?:{_YEAR})(?:,\s*(?:{_YEAR}))*,?\s+and\s+(?:{_YEAR})){_ENDED}",
     ),
     (
         "range",
-        _compiled(
-            rf"\bfrom\s+{_A}\s+(?:to|until|till)\s+(?:his|her|its|their|the)\s+(?:\w+\s+){{1,3}}in\s+(?:{_B}){_ENDED}"
-        ),
+        rf"\bfrom\s+{_A}\s+(?:to|until|till)\s+(?:his|her|its|their|the)\s+(?:\w+\s+){{1,3}}in\s+(?:{_B}){_ENDED}",
     ),
-    ("range", _compiled(rf"\bfrom\s+(?:{_A}|{_SHORT}){_TO}(?:{_B}){_ENDED}")),
-    ("range", _compiled(rf"\bbetween\s+(?:{_A}|{_SHORT})(?:\s+and\s+|{_DASH})(?:{_B}){_ENDED}")),
-    ("since", _compiled(rf"\b(?:from\s+|{_FREE}){_A}{_TO}{_NOW}")),
+    ("range", rf"\bfrom\s+(?:{_A}|{_SHORT}){_TO}(?:{_B}){_ENDED}"),
+    ("range", rf"\bbetween\s+(?:{_A}|{_SHORT})(?:\s+and\s+|{_DASH})(?:{_B}){_ENDED}"),
+    ("since", rf"\b(?:from\s+|{_FREE}){_A}{_TO}{_NOW}"),
     (
         "since",
-        _compiled(
-            rf"\b(?:since|starting\s+(?:in|from|on)|beginning\s+(?:in|on)"
-            rf"|with\s+effect\s+from|effective(?:\s+(?:as\s+of|from))?)\s+{_A}{_ENDED}"
-        ),
+        rf"\b(?:since|starting\s+(?:in|from|on)|beginning\s+(?:in|on)"
+        rf"|with\s+effect\s+from|effective(?:\s+(?:as\s+of|from))?)\s+{_A}{_ENDED}",
     ),
-    ("since", _compiled(rf"\b(?:from|as\s+of)\s+{_A}{_ENDED}\s+(?:on|onwards?|forward)\b")),
-    ("range", _compiled(rf"{_FREE}(?:{_A}){_TO}(?:{_B}){_ENDED}")),
-    ("short", _compiled(rf"{_FREE}(?P<a_y>{_YEAR})[–—/](?P<b_two>\d\d){_ENDED}")),
-    ("range", _compiled(rf"{_FREE}{_SHORT}{_TO}(?:{_B}){_ENDED}")),
-    ("until", _compiled(rf"\b(?:until|till|up\s+(?:to|until))\s+{_A}{_ENDED}")),
-    ("from", _compiled(rf"\bfrom\s+{_A}{_ENDED}")),
+    ("since", rf"\b(?:from|as\s+of)\s+{_A}{_ENDED}\s+(?:on|onwards?|forward)\b"),
+    ("range", rf"{_FREE}(?:{_A}){_TO}(?:{_B}){_ENDED}"),
+    ("short", rf"{_FREE}(?P<a_y>{_YEAR})[–—/](?P<b_two>\d\d){_ENDED}"),
+    ("range", rf"{_FREE}{_SHORT}{_TO}(?:{_B}){_ENDED}"),
+    ("until", rf"\b(?:until|till|up\s+(?:to|until))\s+{_A}{_ENDED}"),
+    ("from", rf"\bfrom\s+{_A}{_ENDED}"),
     (
         "decade",
-        _compiled(
-            r"\b(?P<word>in|during|throughout|since|until)\s+the\s+"
-            r"(?:(?:early|mid|late)[ -])?(?P<a_decade>1\d\d0|20\d0)['’]?s\b(?!\s+(?:and|or)\b)"
-        ),
+        r"\b(?P<word>in|during|throughout|since|until)\s+the\s+"
+        r"(?:(?:early|mid|late)[ -])?(?P<a_decade>1\d\d0|20\d0)['’]?s\b(?!\s+(?:and|or)\b)",
     ),
     (
         "point",
-        _compiled(
-            rf"\b(?:in|during|throughout|as\s+of|as\s+at|on|at\s+the\s+(?:end|beginning|start)\s+of)"
-            rf"\s+{_A}{_ENDED}"
-        ),
+        rf"\b(?:in|during|throughout|as\s+of|as\s+at|on|at\s+the\s+(?:end|beginning|start)\s+of)"
+        rf"\s+{_A}{_ENDED}",
     ),
-    ("full", _compiled(rf"{_FREE}{_A}{_ENDED}")),
+    ("full", rf"{_FREE}{_A}{_ENDED}"),
 )
 # What turns a date into something else: *before 3 May 2019*, *about 1890*, *pp. 1902–11*.
 _NOT_BEFORE: Final = _compiled(
     r"(?:\b(?:before|after|by|about|around|circa|ca?\.?|until|till|prior\s+to|pp?\.?|pages?|lines?"
-    r"|nos?\.?"
-    r"|numbers?|verses?|rooms?|tel\.?|phone|fax|issn|isbn|sections?|articles?|rev(?:ision)?\.?|version|v\.?"
+    r"|nos?\.?|numbers?|verses?|rooms?|tel\.?|phone|fax|issn|isbn|sections?|articles?|rev(?:ision)?\.?|version|v\.?"
     r"|not|roughly|approximately|accessed|retrieved|published|updated|copyright|©|\(c\)|dated|of|to)"
     r"\s*|[$£€¥#~])$"
 )
@@ -346,33 +339,27 @@ def _han(name: str) -> str:
 
 _HAN_FREE: Final = r"(?<![\w.,#$£€¥-](?<![\p{Han}]))"
 _HAN_TO: Final = r"\s?(?:至|到|—{1,2}|–|-|～|~|－)\s?"
-_CHINESE: Final[Sequence[tuple[str, regex.Pattern[str]]]] = (
-    ("since", _compiled(rf"(?:[自从]|{_HAN_FREE}){_han('a')}{_HAN_TO}(?:今|现在|目前)")),
-    ("range", _compiled(rf"(?:[自从]|{_HAN_FREE}){_han('a')}{_HAN_TO}{_han('b')}(?:间|期间|止)?")),
+_CHINESE: Final = _all_compiled(
+    ("since", rf"(?:[自从]|{_HAN_FREE}){_han('a')}{_HAN_TO}(?:今|现在|目前)"),
+    ("range", rf"(?:[自从]|{_HAN_FREE}){_han('a')}{_HAN_TO}{_han('b')}(?:间|期间|止)?"),
     (
         "months",
-        _compiled(
-            rf"(?:[自从]|{_HAN_FREE}){_han('a')}{_HAN_TO}(?P<b_m>1[0-2]|0?[1-9]|{_HAN_MONTH})\s?月"
-        ),
+        rf"(?:[自从]|{_HAN_FREE}){_han('a')}{_HAN_TO}(?P<b_m>1[0-2]|0?[1-9]|{_HAN_MONTH})\s?月",
     ),
     (
         "range",
-        _compiled(
-            rf"(?:[自从]|{_HAN_FREE})(?P<a_y>{_HAN_YEAR}){_HAN_TO}{_han('b')}(?:间|期间|止)?"
-        ),
+        rf"(?:[自从]|{_HAN_FREE})(?P<a_y>{_HAN_YEAR}){_HAN_TO}{_han('b')}(?:间|期间|止)?",
     ),
-    ("since", _compiled(rf"自从?{_han('a')}(?:起|以来|开始|之后|后)?")),
-    ("since", _compiled(rf"从?{_han('a')}(?:起|以来|开始)")),
+    ("since", rf"自从?{_han('a')}(?:起|以来|开始|之后|后)?"),
+    ("since", rf"从?{_han('a')}(?:起|以来|开始)"),
     (
         "until",
-        _compiled(
-            rf"(?:直到|直至|(?<=\p{{Han}})(?<!截)[至到]){_han('a')}(?!.{{0,8}}才)(?:为止|止)?"
-        ),
+        rf"(?:直到|直至|(?<=\p{{Han}})(?<!截)[至到]){_han('a')}(?!.{{0,8}}才)(?:为止|止)?",
     ),
-    ("none", _compiled(rf"{_han('a')}(?:以?前|之前|以?后|之后|左右|前后|版|年度)")),
-    ("none", _compiled(rf"(?:约|大约|大概|将近|近){_han('a')}")),
-    ("point", _compiled(rf"(?:截至|截止到?|在|于)?{_HAN_FREE}{_han('a')}")),
-    ("decade", _compiled(r"(?P<century>1\d|20|21)\s?世纪\s?(?P<tens>[1-9]0)\s?年代")),
+    ("none", rf"{_han('a')}(?:以?前|之前|以?后|之后|左右|前后|版|年度)"),
+    ("none", rf"(?:约|大约|大概|将近|近){_han('a')}"),
+    ("point", rf"(?:截至|截止到?|在|于)?{_HAN_FREE}{_han('a')}"),
+    ("decade", r"(?P<century>1\d|20|21)\s?世纪\s?(?P<tens>[1-9]0)\s?年代"),
 )
 
 
