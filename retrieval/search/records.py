@@ -171,7 +171,7 @@ def _quoted(entity: EntityFacts, passages: Mapping[UUID, ScopedPassage], date: s
 class Evidence(NamedTuple):
     """Where a relationship is stated; offsets are in the document's text. ``note`` is a model's.
 
-    A tuple: there are thousands in a search, and objects take four times as long to make.
+    A tuple: there are thousands in a search, and objects take three times as long to make.
     """
 
     chunk_id: UUID

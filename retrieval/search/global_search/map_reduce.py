@@ -95,7 +95,8 @@ def extractive(query: Query, nearest: RankedReports) -> ModeResult:
     ranked = nearest.ranked
     if query.topics.level is not None:
         with access.in_workspace(query.workspace_id):
-            ranked = ranking.nearest(query, query.topics.level).ranked or ranked
+            found = reports.nearest(query, nearest.near, ranking.RANKED, query.topics.level)
+            ranked = ranking.ranked(query, found, nearest.near).ranked or ranked
     return ranking.extractive_result(query, ranked)
 
 
@@ -103,12 +104,13 @@ def _plan(query: Query, chat: ChatModel, nearest: RankedReports) -> Plan:
     choice = query.topics
     deepest = DEEPEST if choice.level is None else choice.level
     with access.in_workspace(query.workspace_id):
-        found = reports.down_to(query, deepest, READ)
-        if len(found) == READ:
+        found = reports.down_to(query, deepest, READ + 1)
+        if len(found) > READ:
             query.note(
                 "reports_left_out",
                 f"There are so many topics that only the {READ:,} widest could be read.",
             )
+            found = found[:READ]
         if query.documents is not None:
             # Of a few documents, deeper topics may be all that speaks of nothing else.
             known = {report.id for report in found}

@@ -46,8 +46,8 @@ class Ranked:
 
     topic: Topic
     score: float
-    near: Mapping[UUID, float] = field(default_factory=dict, repr=False, compare=False)
-    said: Sequence[float] = field(default=(), repr=False, compare=False)
+    near: Mapping[UUID, float] = field(repr=False, compare=False)
+    said: Sequence[float] = field(repr=False, compare=False)
 
     @cached_property
     def chunks(self) -> tuple[tuple[UUID, float], ...]:
@@ -58,8 +58,7 @@ class Ranked:
         reports are never returned.
         """
         scores: dict[UUID, float] = {}
-        said = self.said or [0.0] * len(self.topic.statements)
-        for by_words, statement in zip(said, self.topic.statements, strict=True):
+        for by_words, statement in zip(self.said, self.topic.statements, strict=True):
             for chunk in statement.chunks:
                 score = by_words + self.near.get(chunk, 0.0)
                 scores[chunk] = max(score, scores.get(chunk, 0.0))
@@ -86,13 +85,10 @@ class RankedReports:
     near: Mapping[UUID, float]
 
 
-def nearest(query: Query, level: int | None = None) -> RankedReports:
-    """Look up and rank the reports nearest to the question. Call in a transaction.
-
-    ``level`` is as in ``reports.nearest``.
-    """
+def nearest(query: Query) -> RankedReports:
+    """Look up and rank the reports nearest to the question. Call in a transaction."""
     near = closeness(query)
-    return ranked(query, reports.nearest(query, near, RANKED, level), near)
+    return ranked(query, reports.nearest(query, near, RANKED), near)
 
 
 def ranked(query: Query, found: Sequence[Report], near: Mapping[UUID, float]) -> RankedReports:
@@ -157,9 +153,8 @@ def _saturated(count: int, length: float) -> float:
 def _closeness_of(topic: Topic, near: Mapping[UUID, float]) -> float:
     """Return the mean closeness of the ``TELLING`` nearest passages the topic rests on."""
     resting = {chunk for one in topic.statements for chunk in one.chunks}
-    return sum(sorted((near[chunk] for chunk in resting & near.keys()), reverse=True)[:TELLING]) / (
-        TELLING
-    )
+    nearest_first = sorted((near[chunk] for chunk in resting & near.keys()), reverse=True)
+    return sum(nearest_first[:TELLING]) / TELLING
 
 
 def closeness(query: Query) -> dict[UUID, float]:

@@ -41,7 +41,12 @@ def make_report(
 def ranked(*reports: Report) -> list[Ranked]:
     """The reports as ranked in this order, seen whole."""
     return [
-        Ranked(Topic(place, report, is_whole=True), float(len(reports) - place))
+        Ranked(
+            Topic(place, report, is_whole=True),
+            float(len(reports) - place),
+            near={},
+            said=[0.0] * len(report.statements),
+        )
         for place, report in enumerate(reports)
     ]
 
