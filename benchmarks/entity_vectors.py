@@ -114,11 +114,11 @@ class EntityVectors:
             near = sorted(zip(likeness.tolist(), self.ids, strict=True), reverse=True)[
                 : NEAREST + 1
             ]
-            positions, bottom = entity_weights.positions_of(index), near[-1][0]
+            bottom = near[-1][0]
             top = max(near[0][0] - bottom, 1e-9)
             entities = dict(start.entities) if with_names else {}
             for closeness, entity_id in near[:NEAREST]:
-                if (place := positions.get(entity_id)) is not None:
+                if (place := index.entity_ids.place(entity_id)) is not None:
                     share = weight * float(index.salience[place]) * (closeness - bottom) / top
                     entities[place] = max(entities.get(place, 0.0), share)
             return begin(query, index, Seeds(entities, start.chunks, start.names))

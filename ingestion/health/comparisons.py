@@ -26,7 +26,7 @@ from ingestion.stages.situate import MOST_FREQUENT, term_counts
 from ingestion.stages.tree import rows
 from ingestion.vectors.chunks import situated
 from kb_project.errors import UnavailableError
-from kb_project.graph.walk_index import WalkIndex
+from kb_project.graph.walk_index import NO_ENTITY, WalkIndex
 from kb_project.ports import graph_store
 from kb_project.sql import run_sql
 
@@ -66,10 +66,8 @@ def differences(stored: WalkIndex, now: WalkIndex) -> Set[Hashable]:
 
 def _is_alike(stored: WalkIndex, now: WalkIndex) -> bool:
     """Whether both are equal in the same order, the common case, which is quick to see."""
-    ids = (stored.chunk_ids, stored.entity_ids, stored.name_keys)
-    if ids != (now.chunk_ids, now.entity_ids, now.name_keys):
-        return False
-    if stored.name_entities.tolist() != now.name_entities.tolist():
+    tables = (stored.chunk_ids, stored.entity_ids, stored.entities_by_key)
+    if tables != (now.chunk_ids, now.entity_ids, now.entities_by_key):
         return False
     pairs = ((stored.to_chunks, now.to_chunks), (stored.to_entities, now.to_entities))
     return not any((abs(one - other).data > TOLERANCE).any() for one, other in pairs)
@@ -80,10 +78,8 @@ def _content(index: WalkIndex) -> Iterator[Hashable]:
     entities = _identities(index)
     yield from (("passage", str(one)) for one in index.chunk_ids)
     yield from (("entity", one) for one in entities)
-    yield from (
-        ("name", key, entities[place])
-        for key, place in zip(index.name_keys, index.name_entities.tolist(), strict=True)
-    )
+    for key, places in index.entities_by_key.items():
+        yield from (("name", key, entities[place]) for place in places)
 
 
 def _entries(index: WalkIndex) -> dict[Hashable, float]:
@@ -104,9 +100,10 @@ def _steps(
 def _identities(index: WalkIndex) -> list[str]:
     """Return what identifies each entity; a name from a title has no id, but a key."""
     found = [str(one) for one in index.entity_ids]
-    for key, place in zip(index.name_keys, index.name_entities.tolist(), strict=True):
-        if index.entity_ids[place].int == 0:
-            found[place] = key
+    for key, places in index.entities_by_key.items():
+        for place in places:
+            if index.entity_ids[place] == NO_ENTITY:
+                found[place] = key
     return found
 
 

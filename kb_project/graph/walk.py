@@ -76,12 +76,13 @@ def _faint(index: WalkIndex, nearest: Sequence[tuple[UUID, float]]) -> dict[int,
         return {}
     top, bottom = nearest[0][1], nearest[-1][1]
     scale = FAINT / (top - bottom) if top > bottom else 0.0
+    places = index.chunk_ids.places([chunk_id for chunk_id, _ in nearest[:NEAREST]]).tolist()
     weights = {
-        index.chunk_positions[chunk_id]: (similarity - bottom) * scale if scale else FAINT
-        for chunk_id, similarity in nearest[:NEAREST]
-        if chunk_id in index.chunk_positions
+        place: (similarity - bottom) * scale if scale else FAINT
+        for place, (_, similarity) in zip(places, nearest, strict=False)
+        if place >= 0
     }
-    return {position: weight for position, weight in weights.items() if weight > 0}
+    return {place: weight for place, weight in weights.items() if weight > 0}
 
 
 def walk(

@@ -10,20 +10,23 @@ graphs).
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from itertools import chain
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 from zipfile import BadZipFile
 
 import numpy as np
-from django.utils.functional import cached_property
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kb_project.errors import UnavailableError
+from kb_project.graph import compact
+from kb_project.graph.compact import Filed, Ids
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+FORMAT_BEFORE: Final = 1
 NAMING: Final = 20.0
 """A document is about what its title names. With 1 instead, all evidence is within the first 5 for
 0.92 instead of 0.96 of 51 multi-hop questions."""
@@ -34,6 +37,7 @@ NO_ENTITY: Final = UUID(int=0)
 """The id of a name in a title that no text mentions: a node of the walk, not of the graph."""
 
 Floats = NDArray[np.float32]
+Steps = NDArray[np.int32]
 
 
 class ChunkRow(NamedTuple):
@@ -43,21 +47,24 @@ class ChunkRow(NamedTuple):
     naming_key: str
 
 
-class EntityRow(NamedTuple):
-    """``is_generic``: a nationality, creed or language. ``is_common``: spelled in lower case."""
+class Entities(NamedTuple):
+    """The entities, by columns; each id is sixteen bytes.
 
-    entity_id: UUID
-    key: str
-    is_generic: bool = False
-    is_common: bool = False
+    ``are_generic``: a nationality, creed or language. ``are_common``: spelled in lower case.
+    """
+
+    ids: bytes
+    keys: Sequence[str]
+    are_generic: Sequence[bool]
+    are_common: Sequence[bool]
 
 
-class MentionRow(NamedTuple):
-    """How often a chunk mentions an entity."""
+class Mentions(NamedTuple):
+    """How often chunks mention entities, by columns; each id is sixteen bytes."""
 
-    chunk_id: UUID
-    entity_id: UUID
-    times: int
+    chunk_ids: bytes = b""
+    entity_ids: bytes = b""
+    times: Sequence[int] | NDArray[np.int32] = ()
 
 
 class AliasRow(NamedTuple):
@@ -72,42 +79,44 @@ class WalkIndex:
     """The walk's matrices. ``to_entities`` has a column per chunk, ``to_chunks`` one per entity;
     columns sum to 1.
 
-    ``name_keys[i]`` is a key of entity ``name_entities[i]``; an entity has one key or more.
+    Entities are filed under their names' keys, one or more each, and the places of keys there under
+    their words.
     """
 
-    chunk_ids: tuple[UUID, ...]
-    entity_ids: tuple[UUID, ...]
+    chunk_ids: Ids
+    entity_ids: Ids
     salience: Floats
     """The idf of each entity, lower for generic ones: its value as a seed."""
     is_common: NDArray[np.bool_]
-    name_keys: tuple[str, ...]
-    name_entities: NDArray[np.int32]
+    entities_by_key: Filed
+    keys_by_word: Filed
+    words_of_keys: NDArray[np.uint16]
+    """How many different words each key has."""
     to_entities: sparse.csr_array
     to_chunks: sparse.csr_array
 
-    @cached_property
-    def chunk_positions(self) -> dict[UUID, int]:
-        return {chunk_id: position for position, chunk_id in enumerate(self.chunk_ids)}
-
-    @cached_property
-    def entities_by_key(self) -> dict[str, tuple[int, ...]]:
-        # Unlike lists, tuples of numbers cost the garbage collector nothing.
-        found: dict[str, tuple[int, ...]] = {}
-        for key, entity in zip(self.name_keys, self.name_entities.tolist(), strict=True):
-            found[key] = (*found.get(key, ()), entity)
-        return found
+    @property
+    def nbytes(self) -> int:
+        """The bytes it takes in memory."""
+        tables = (self.chunk_ids, self.entity_ids, self.entities_by_key, self.keys_by_word)
+        arrays = (self.salience, self.is_common, self.words_of_keys)
+        packed = _packed_matrix("", self.to_entities) | _packed_matrix("", self.to_chunks)
+        return sum(one.nbytes for one in (*tables, *arrays)) + 2 * sum(
+            one.nbytes for one in packed.values()
+        )
 
     def to_bytes(self) -> bytes:
         buffer = io.BytesIO()
         np.savez(
             buffer,
             format=np.array(FORMAT),
-            chunk_ids=_packed_ids(self.chunk_ids),
-            entity_ids=_packed_ids(self.entity_ids),
             salience=self.salience,
             is_common=self.is_common,
-            name_keys=np.frombuffer("\n".join(self.name_keys).encode(), np.uint8),
-            name_entities=self.name_entities,
+            words_of_keys=self.words_of_keys,
+            **self.chunk_ids.arrays("chunk_ids"),
+            **self.entity_ids.arrays("entity_ids"),
+            **self.entities_by_key.arrays("entities_by_key"),
+            **self.keys_by_word.arrays("keys_by_word"),
             **_packed_matrix("to_entities", self.to_entities),
             **_packed_matrix("to_chunks", self.to_chunks),
         )
@@ -121,18 +130,22 @@ class WalkIndex:
                 arrays = {name: stored[name] for name in stored.files}
         except (ValueError, OSError, EOFError, BadZipFile) as error:
             raise _outdated() from error
-        if int(arrays.get("format", -1)) != FORMAT:
+        number = int(arrays.get("format", -1))
+        if number == FORMAT_BEFORE:
+            arrays |= _tables_before(arrays)
+        elif number != FORMAT:
             raise _outdated()
-        keys = arrays["name_keys"].tobytes().decode()
-        chunk_ids = _unpacked_ids(arrays["chunk_ids"])
-        entity_ids = _unpacked_ids(arrays["entity_ids"])
+        chunk_ids, entity_ids = (
+            Ids.from_arrays(arrays, name) for name in ("chunk_ids", "entity_ids")
+        )
         return cls(
             chunk_ids=chunk_ids,
             entity_ids=entity_ids,
             salience=arrays["salience"],
             is_common=arrays["is_common"],
-            name_keys=tuple(keys.split("\n")) if keys else (),
-            name_entities=arrays["name_entities"],
+            entities_by_key=Filed.from_arrays(arrays, "entities_by_key"),
+            keys_by_word=Filed.from_arrays(arrays, "keys_by_word"),
+            words_of_keys=arrays["words_of_keys"],
             to_entities=_matrix(arrays, "to_entities", (len(entity_ids), len(chunk_ids))),
             to_chunks=_matrix(arrays, "to_chunks", (len(chunk_ids), len(entity_ids))),
         )
@@ -140,8 +153,8 @@ class WalkIndex:
 
 def build(
     chunks: Sequence[ChunkRow],
-    entities: Sequence[EntityRow],
-    mentions: Iterable[MentionRow],
+    entities: Entities,
+    mentions: Mentions,
     aliases: Iterable[AliasRow] = (),
 ) -> WalkIndex:
     """Build a workspace's index. Mentions of unknown chunks or entities are ignored.
@@ -149,95 +162,98 @@ def build(
     A name in a title gets a node even if no text mentions it: questions name titles.
     """
     nodes = _Nodes(chunks, entities, aliases)
-    counts = _counts(nodes, mentions)
-    rows, columns = (
-        np.fromiter((pair[side] for pair in counts), np.int32, len(counts)) for side in (0, 1)
-    )
-    shape = (len(chunks), len(nodes.ids))
-    frequency = np.fromiter(counts.values(), np.float32, len(counts))
+    shape = (len(chunks), len(nodes.entity_ids))
+    rows, columns, times = _counts(nodes, mentions)
     spread = np.bincount(columns, minlength=shape[1])
     salience = np.log1p(shape[0] / np.maximum(spread, 1)).astype(np.float32)
     salience *= np.where(nodes.is_generic, np.float32(GENERIC), np.float32(1))
-    weights = (1 + np.log(frequency)) * salience[columns]
+    weights = (1 + np.log(times)) * salience[columns]
     boosts = np.where(columns == nodes.named[rows], np.float32(NAMING), np.float32(1))
+    keys_by_word, words_of_keys = _filed_words(nodes.entities_by_key)
     return WalkIndex(
-        chunk_ids=tuple(row.chunk_id for row in chunks),
-        entity_ids=tuple(nodes.ids),
+        chunk_ids=nodes.chunk_ids,
+        entity_ids=nodes.entity_ids,
         salience=salience,
         is_common=np.array(nodes.is_common, bool),
-        name_keys=tuple(key for key, _ in nodes.names),
-        name_entities=np.array([entity for _, entity in nodes.names], np.int32),
+        entities_by_key=nodes.entities_by_key,
+        keys_by_word=keys_by_word,
+        words_of_keys=words_of_keys,
         to_entities=_steps(weights, columns, rows, shape[::-1]),
         to_chunks=_steps(weights * boosts, rows, columns, shape),
     )
 
 
 class _Nodes:
-    """Positions of chunks and entities, and the entity each chunk's title names (-1: none)."""
+    """The nodes with their names, and the entity each chunk's title names (-1: none)."""
 
     def __init__(
         self,
         chunks: Sequence[ChunkRow],
-        entities: Sequence[EntityRow],
+        entities: Entities,
         aliases: Iterable[AliasRow],
     ) -> None:
-        self.chunk_positions = {row.chunk_id: position for position, row in enumerate(chunks)}
-        self.positions = {row.entity_id: position for position, row in enumerate(entities)}
-        self.ids = [row.entity_id for row in entities]
-        self.is_generic = [row.is_generic for row in entities]
-        self.is_common = [row.is_common for row in entities]
-        names = {(row.key, self.positions[row.entity_id]): None for row in entities}
-        for alias in aliases:
-            if alias.entity_id in self.positions and alias.key:
-                names[alias.key, self.positions[alias.entity_id]] = None
-        self.names = list(names)
-        self._by_key: dict[str, int] = {}
-        for key, entity in self.names:
-            self._by_key.setdefault(key, entity)
-        self.named = np.array([self._named(row.naming_key) for row in chunks], np.int32)
-
-    def _named(self, key: str) -> int:
-        if not key:
-            return -1
-        if key not in self._by_key:
-            self._by_key[key] = len(self.ids)
-            self.names.append((key, len(self.ids)))
-            self.ids.append(NO_ENTITY)
-            self.is_generic.append(False)
-            self.is_common.append(False)
-        return self._by_key[key]
+        known = Ids.packed(entities.ids)
+        names = list(zip(entities.keys, range(len(known)), strict=True))
+        others = [alias for alias in aliases if alias.key]
+        places = known.places([alias.entity_id for alias in others]).tolist()
+        names += [
+            (alias.key, place) for alias, place in zip(others, places, strict=True) if place >= 0
+        ]
+        first = dict(reversed(names))
+        titles = dict.fromkeys(row.naming_key for row in chunks)
+        unnamed = [key for key in titles if key and key not in first]
+        new = list(zip(unnamed, range(len(known), len(known) + len(unnamed)), strict=True))
+        first.update(new)
+        keys, places = zip(*dict.fromkeys(names + new), strict=True) if names + new else ((), ())
+        self.chunk_ids = Ids.of(row.chunk_id for row in chunks)
+        self.entity_ids = Ids.packed(entities.ids + NO_ENTITY.bytes * len(new))
+        self.entities_by_key = Filed.of(keys, places)
+        self.is_generic = [*entities.are_generic, *(False for _ in new)]
+        self.is_common = [*entities.are_common, *(False for _ in new)]
+        self.named = np.array([first.get(row.naming_key, -1) for row in chunks], np.int64)
 
 
-def _counts(nodes: _Nodes, mentions: Iterable[MentionRow]) -> dict[tuple[int, int], int]:
-    """Count mentions of each entity in each chunk; a title counts as one more."""
-    counts: dict[tuple[int, int], int] = {}
-    for row in mentions:
-        chunk = nodes.chunk_positions.get(row.chunk_id)
-        entity = nodes.positions.get(row.entity_id)
-        if chunk is not None and entity is not None:
-            counts[chunk, entity] = counts.get((chunk, entity), 0) + row.times
-    for chunk, entity in enumerate(nodes.named.tolist()):
-        if entity >= 0:
-            counts[chunk, entity] = counts.get((chunk, entity), 0) + 1
-    return counts
+def _counts(nodes: _Nodes, mentions: Mentions) -> tuple[Steps, Steps, Floats]:
+    """Return how often each chunk mentions each entity; a title counts as one more."""
+    titled = np.flatnonzero(nodes.named >= 0)
+    chunks = nodes.chunk_ids.places_packed(mentions.chunk_ids)
+    entities = nodes.entity_ids.places_packed(mentions.entity_ids)
+    rows, columns = np.append(chunks, titled), np.append(entities, nodes.named[titled])
+    times = np.append(mentions.times, np.ones(len(titled)))
+    is_known = (rows >= 0) & (columns >= 0)
+    width = len(nodes.entity_ids)
+    pairs, which = np.unique(rows[is_known] * width + columns[is_known], return_inverse=True)
+    sums = np.bincount(which, times[is_known], minlength=len(pairs))
+    # Half the bytes of what numpy counts in: a walk reads all of them at each step.
+    rows, columns = (part.astype(np.int32) for part in divmod(pairs, max(width, 1)))
+    return rows, columns, sums.astype(np.float32)
+
+
+def _filed_words(keys: Iterable[str]) -> tuple[Filed, NDArray[np.uint16]]:
+    """File the places of keys under their words, and count the different words of each."""
+    words = [set(key.split()) for key in keys]
+    counts = np.fromiter(map(len, words), np.uint16, len(words))
+    return Filed.of(chain.from_iterable(words), np.repeat(np.arange(len(words)), counts)), counts
+
+
+def _tables_before(arrays: Mapping[str, NDArray[Any]]) -> compact.Arrays:
+    """Return the tables that snapshots of the format before lack."""
+    keys = arrays["name_keys"].tobytes().decode().split("\n")
+    entities_by_key = Filed.of(keys, arrays["name_entities"].tolist())
+    keys_by_word, words_of_keys = _filed_words(entities_by_key)
+    made = entities_by_key.arrays("entities_by_key") | keys_by_word.arrays("keys_by_word")
+    for name in ("chunk_ids", "entity_ids"):
+        made |= Ids.packed(arrays[name].tobytes()).arrays(name)
+    return made | {"words_of_keys": words_of_keys}
 
 
 def _steps(
-    weights: Floats, rows: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[int, ...]
+    weights: Floats, rows: Steps, columns: Steps, shape: tuple[int, ...]
 ) -> sparse.csr_array:
     """Build a matrix whose columns sum to one; a column without entries stays empty."""
     sums = np.bincount(columns, weights, minlength=shape[1])
     shares = (weights / sums[columns]).astype(np.float32)
     return sparse.csr_array((shares, (rows, columns)), shape=shape)
-
-
-def _packed_ids(ids: Sequence[UUID]) -> NDArray[np.uint8]:
-    return np.frombuffer(b"".join(item.bytes for item in ids), np.uint8)
-
-
-def _unpacked_ids(packed: NDArray[np.uint8]) -> tuple[UUID, ...]:
-    raw = packed.tobytes()
-    return tuple(UUID(bytes=raw[position : position + 16]) for position in range(0, len(raw), 16))
 
 
 def _packed_matrix(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[np.generic]]:

@@ -44,7 +44,7 @@ from workspaces import access
 AS_WRITTEN: Final = Check("supported", "quote")
 
 # --- choosing -------------------------------------------------------------------------------------
-ANSWERED: Final = 0.45
+ANSWERED: Final = 0.44
 """The lowest probability at which an answer is given …"""
 UNSURE: Final = 0.15
 """… and at which the closest passages are shown instead."""

@@ -18,7 +18,7 @@ import numpy as np
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats
 from retrieval.search import entity_weights, hybrid, walk
-from retrieval.search.entity_weights import GraphView, on_chunks, positions_of
+from retrieval.search.entity_weights import GraphView, on_chunks
 from retrieval.search.keywords import Keywords, keywords_of, vectors
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.records import (
@@ -136,20 +136,27 @@ def passages_by(
     related to, and the relationships it states."""
     index = view.index
     mentioned = np.zeros(len(index.entity_ids), np.float32)
-    positions = positions_of(index)
-    for entity_id, weight in _with_neighbours(entities, relationships).items():
-        if entity_id in positions:
-            mentioned[positions[entity_id]] = weight**SHARPER
-    stated = np.zeros(len(index.chunk_ids), np.float32)
-    for one, score in relationships:
-        for chunk_id in {place.chunk_id for place in one.evidence}:
-            if chunk_id in index.chunk_positions:
-                stated[index.chunk_positions[chunk_id]] += score / len(one.evidence)
+    weights = _with_neighbours(entities, relationships)
+    for place, weight in zip(
+        index.entity_ids.places(weights).tolist(), weights.values(), strict=True
+    ):
+        if place >= 0:
+            mentioned[place] = weight**SHARPER
+    stated = on_chunks(index, _stated(relationships))
     near = on_chunks(index, view.question)
     chunks = _shares(index.to_chunks @ mentioned) + STATED * _shares(stated) + NEAR * _shares(near)
     if view.within is not None:
         chunks = chunks * view.within
     return np.asarray(chunks, np.float32)
+
+
+def _stated(relationships: Sequence[tuple[Relationship, float]]) -> dict[UUID, float]:
+    """Sum for each passage what the relationships that it states score."""
+    found: defaultdict[UUID, float] = defaultdict(float)
+    for one, score in relationships:
+        for chunk_id in {place.chunk_id for place in one.evidence}:
+            found[chunk_id] += score / len(one.evidence)
+    return found
 
 
 def _with_neighbours(

@@ -9,11 +9,10 @@ columns of the walk's matrices); names also count directly, in full or by the wo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from django.utils.functional import cached_property
@@ -83,9 +82,8 @@ def view_of(query: Query, index: WalkIndex, vectors: Mapping[str, str]) -> Graph
 
 def begun(query: Query, index: WalkIndex, start: Seeds) -> Seeds:
     """Adjust the seeds by the entities the person included and excluded."""
-    positions = positions_of(index)
-    without = {positions[one] for one in query.exclude if one in positions}
-    added = {positions[one] for one in query.include if one in positions}
+    without = set(known_places(index, query.exclude))
+    added = known_places(index, query.include)
     weights = {**start.entities, **{place: float(index.salience[place]) for place in added}}
     names = {
         name: [place for place in places if place not in without]
@@ -130,11 +128,9 @@ def steered(query: Query, view: GraphView, weights: Floats) -> Floats:
     """Adjust weights by the included and excluded entities, and set those outside the scope to
     zero."""
     index = view.index
-    positions = positions_of(index)
-    for place in (positions[one] for one in query.include if one in positions):
+    for place in known_places(index, query.include):
         weights[place] += 1.0 + weights.max()
-    for place in (positions[one] for one in query.exclude if one in positions):
-        weights[place] = 0.0
+    weights[known_places(index, query.exclude)] = 0.0
     if view.within is not None:
         weights = weights * (index.to_entities @ view.within.astype(np.float32) > 0)
     return np.asarray(weights, np.float32)
@@ -147,9 +143,10 @@ def strongest(index: WalkIndex, weights: Floats, count: int) -> list[tuple[UUID,
     return [(one, weight) for one, weight in found if one != NO_ENTITY][:count]
 
 
-def positions_of(index: WalkIndex) -> Mapping[UUID, int]:
-    """Map entity ids to their positions in the index."""
-    return _names(index).positions
+def known_places(index: WalkIndex, entities: Collection[UUID]) -> list[int]:
+    """Return the positions of those entities that are in the index."""
+    found: list[int] = [one for one in index.entity_ids.places(entities).tolist() if one >= 0]
+    return found
 
 
 def passages_of(view: GraphView, place: int, most: int | None = None) -> list[UUID]:
@@ -169,9 +166,9 @@ def passages_of(view: GraphView, place: int, most: int | None = None) -> list[UU
 def on_chunks(index: WalkIndex, near: Closeness) -> Floats:
     """Return every passage's closeness, by position."""
     found = np.zeros(len(index.chunk_ids), np.float32)
-    for chunk_id, closeness in near.items():
-        if chunk_id in index.chunk_positions:
-            found[index.chunk_positions[chunk_id]] = closeness
+    places = index.chunk_ids.places(near)
+    is_here = places >= 0
+    found[places[is_here]] = np.fromiter(near.values(), np.float32, len(near))[is_here]
     return found
 
 
@@ -196,46 +193,14 @@ def _by_names(index: WalkIndex, keyword: str) -> Floats:
 def _alike(index: WalkIndex, keyword: str) -> dict[int, float]:
     """Map entities to the share of words common to a name and the keyword, if at least half."""
     asked = {word.folded for word in words(keyword) if terms(word.folded)}
-    names = _names(index)
-    places: set[int] = set()
-    for word in asked:
-        places.update(names.by_word.get(word, ()))
+    known = (index.keys_by_word.place(word) for word in asked)
+    having = [index.keys_by_word.at(place) for place in known if place is not None]
+    if not having:
+        return {}
+    keys, shared = np.unique(np.concatenate(having), return_counts=True)
+    shares = shared / (index.words_of_keys[keys] + len(asked) - shared)
     found: dict[int, float] = {}
-    for place in places:
-        own = set(index.name_keys[place].split())
-        share = len(own & asked) / len(own | asked)
-        entity = names.entities[place]
-        if share >= SHARED:
-            found[entity] = max(found.get(entity, 0.0), share)
+    for at in np.flatnonzero(shares >= SHARED).tolist():
+        for entity in index.entities_by_key.at(int(keys[at])).tolist():
+            found[entity] = max(found.get(entity, 0.0), float(shares[at]))
     return found
-
-
-@dataclass(frozen=True)
-class _Names:
-    """An index's names by their words, and its entities' positions by id."""
-
-    by_word: Mapping[str, Sequence[int]]
-    entities: Sequence[int]
-    positions: Mapping[UUID, int]
-
-
-# With the index, what is derived from it leaves memory.
-_NAMES: Final[WeakKeyDictionary[WalkIndex, _Names]] = WeakKeyDictionary()
-
-
-def _names(index: WalkIndex) -> _Names:
-    found = _NAMES.get(index)
-    if found is None:
-        found = _NAMES[index] = _read_names(index)
-    return found
-
-
-def _read_names(index: WalkIndex) -> _Names:
-    by_word: defaultdict[str, list[int]] = defaultdict(list)
-    for place, key in enumerate(index.name_keys):
-        for word in set(key.split()):
-            by_word[word].append(place)
-    positions = {one: place for place, one in enumerate(index.entity_ids)}
-    # Unlike lists, tuples of numbers cost the garbage collector nothing.
-    places = {word: tuple(found) for word, found in by_word.items()}
-    return _Names(places, index.name_entities.tolist(), positions)

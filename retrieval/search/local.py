@@ -134,16 +134,16 @@ def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
 
 def by_entity(
     view: GraphView,
-    chosen: Iterable[UUID],
+    chosen: Collection[UUID],
     relationships: Sequence[Relationship],
     passages: Iterable[UUID],
 ) -> list[UUID]:
     """Order passages by the first entity they mention, then by how many of its relationships they
     state, then by closeness to the question; without those that mention none."""
-    positions = entity_weights.positions_of(view.index)
     known = set(passages)
     wanted = np.zeros(len(view.index.chunk_ids), np.bool_)
-    wanted[[view.index.chunk_positions[one] for one in known]] = True
+    places = view.index.chunk_ids.places(known)
+    wanted[places[places >= 0]] = True
     view = replace(view, within=wanted)
     stated = Counter(
         (end, chunk_id)
@@ -152,8 +152,9 @@ def by_entity(
         for end in one.ends
     )
     found: dict[UUID, None] = {}
-    for entity_id in chosen:
-        mentioning = entity_weights.passages_of(view, positions[entity_id])
+    places = view.index.entity_ids.places(chosen).tolist()
+    for entity_id, place in zip(chosen, places, strict=True):
+        mentioning = entity_weights.passages_of(view, place)
         counts = {chunk_id: stated[entity_id, chunk_id] for chunk_id in mentioning}
         found |= dict.fromkeys(sorted(mentioning, key=lambda one: -counts[one]))
     return list(found)

@@ -23,7 +23,7 @@ from kb_project.sql import Row, run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
 from retrieval.search import as_of, query_features, sql
-from retrieval.search.entity_weights import GraphView, passages_of, positions_of
+from retrieval.search.entity_weights import GraphView, passages_of
 from retrieval.search.query import Query
 from retrieval.search.results import Record, RecordKind
 
@@ -122,8 +122,8 @@ def _entity_sources(view: GraphView, entity: EntityFacts) -> list[UUID]:
     """Return the description's passages, then others; more than are kept, since some may be
     gone."""
     described = [chunk_id for chunk_id, _, _ in entity.sources]
-    position = positions_of(view.index).get(entity.id)
-    mentioned = passages_of(view, position, 2 * SOURCES) if position is not None else []
+    place = view.index.entity_ids.place(entity.id)
+    mentioned = passages_of(view, place, 2 * SOURCES) if place is not None else []
     return list(dict.fromkeys([*described, *mentioned]))
 
 

@@ -87,6 +87,11 @@ FROM (SELECT chunk_id, sum(score) AS score, bool_or(has_words) AS has_words
 ORDER BY score DESC, chunk_id
 """
 
+SNAPSHOT_PART: Final[LiteralString] = """
+SELECT substr(payload, %(first)s, %(length)s) FROM ingestion_walksnapshot
+WHERE workspace_id = %(workspace)s AND number = %(number)s
+"""
+
 # What a hit shows. ``end`` is an SQL keyword, hence the quotes.
 PASSAGES: Final[LiteralString] = """
 SELECT c.id, c.document_id, d.title, c.heading_path, c.page_first, c.start, c."end", c.text,

@@ -26,9 +26,6 @@ from retrieval.search import dense, hybrid, lexical, sql
 from retrieval.search.process_cache import CACHE
 from retrieval.search.query import Query, ScoredChunk
 
-NODE_BYTES: Final = 250
-NAME_BYTES: Final = 700
-"""An id with its places in dictionaries, and a name with its words; both measured."""
 NEAREST: Final = 100
 """Passages whose similarity sets the scale of those the walk starts from."""
 CANDIDATES: Final = 200
@@ -37,6 +34,9 @@ MEANING: Final = 2.0
 WORDS: Final = 1.0
 """Measured: without words 0.70 of single-passage evidence is within the first 5, with them 0.76,
 and the evidence of multi-hop questions stays within the first 8."""
+PART: Final = 4 * 1024**2
+"""Bytes of a snapshot that are read at once: a connection keeps the memory of its largest row."""
+RENEWED: Final = "snapshot_renewed"
 SHOWN: Final = 3
 """Names given as the reason for a passage."""
 
@@ -69,9 +69,9 @@ def within(query: Query, index: WalkIndex) -> NDArray[np.bool_] | None:
     if query.documents is None:
         return None
     rows = run_sql(sql.CHUNKS_OF_DOCUMENTS, query.parameters())
-    positions = (index.chunk_positions.get(chunk_id) for (chunk_id,) in rows)
+    places = index.chunk_ids.places([chunk_id for (chunk_id,) in rows])
     mask = np.zeros(len(index.chunk_ids), bool)
-    mask[[position for position in positions if position is not None]] = True
+    mask[places[places >= 0]] = True
     return mask
 
 
@@ -102,36 +102,44 @@ def newest_index(query: Query) -> WalkIndex | None:
     Every search looks up the newest number, so a process never walks an old graph; what it loads
     for a number never changes.
     """
-    numbers = WalkSnapshot.objects.in_workspace(query.workspace_id).order_by("-number")
-    number = numbers.values_list("number", flat=True).first()
-    if number is None:
-        query.note("graph_pending", f"The graph of names is still being built. {hybrid.INSTEAD}")
-        return None
     try:
-        load = partial(_load, query.workspace_id, number)
-        return CACHE.get(query.workspace_id, number, load, bytes_held)
+        try:
+            index = _newest(query.workspace_id)
+        except UnavailableError as error:
+            if error.code != RENEWED:
+                raise
+            index = _newest(query.workspace_id)  # what it was renewed to
     except UnavailableError as error:
         query.note(error.code, f"{error.happened} {hybrid.INSTEAD}")
         return None
+    if index is None:
+        query.note("graph_pending", f"The graph of names is still being built. {hybrid.INSTEAD}")
+    return index
 
 
-def bytes_held(index: WalkIndex) -> int:
-    """Estimate what an index takes in memory with what is derived from it on first use."""
-    matrices = (index.to_entities, index.to_chunks)
-    arrays = sum(one.data.nbytes + one.indices.nbytes + one.indptr.nbytes for one in matrices)
-    nodes = len(index.chunk_ids) + len(index.entity_ids)
-    return int(arrays) + NODE_BYTES * nodes + NAME_BYTES * len(index.name_keys)
+def _newest(workspace_id: UUID) -> WalkIndex | None:
+    numbers = WalkSnapshot.objects.in_workspace(workspace_id).order_by("-number")
+    number = numbers.values_list("number", flat=True).first()
+    if number is None:
+        return None
+    load = partial(_load, workspace_id, number)
+    return CACHE.get(workspace_id, number, load, lambda index: index.nbytes)
 
 
 def _load(workspace_id: UUID, number: int) -> WalkIndex:
-    rows = WalkSnapshot.objects.in_workspace(workspace_id).filter(number=number)
-    payload = rows.values_list("payload", flat=True).first()
-    if payload is None:  # replaced since the number was read
-        raise UnavailableError(
-            "The graph was rebuilt while you were searching.",
-            code="snapshot_renewed",
-            next_step="Ask again.",
-        )
+    payload = bytearray()
+    while len(payload) % PART == 0:
+        values = {"workspace": workspace_id, "number": number, "first": len(payload) + 1}
+        part = run_sql(sql.SNAPSHOT_PART, values | {"length": PART})
+        if not part:  # replaced since the number was read
+            raise UnavailableError(
+                "The graph was rebuilt while you were searching.",
+                code=RENEWED,
+                next_step="Ask again.",
+            )
+        if not part[0][0]:
+            break
+        payload += part[0][0]
     return WalkIndex.from_bytes(bytes(payload))
 
 
@@ -149,7 +157,11 @@ def explained(
     it."""
     asked = {place: name for name, places in start.names.items() for place in places}
     entities = index.to_entities @ scores
-    rows = {chunk_id: _mentioned(index, chunk_id) for chunk_id, _ in found}
+    places = index.chunk_ids.places([chunk_id for chunk_id, _ in found]).tolist()
+    rows = {
+        chunk_id: _mentioned(index, place)
+        for (chunk_id, _), place in zip(found, places, strict=True)
+    }
     bridges = {
         chunk_id: max(row, key=lambda place: row[place] * float(entities[place]))
         for chunk_id, row in rows.items()
@@ -167,9 +179,8 @@ def explained(
     return [ScoredChunk(chunk_id, score, (reason(chunk_id),)) for chunk_id, score in found]
 
 
-def _mentioned(index: WalkIndex, chunk_id: UUID) -> dict[int, float]:
+def _mentioned(index: WalkIndex, place: int) -> dict[int, float]:
     """Return a chunk's entities, each with the share of its walk that leads here."""
-    place = index.chunk_positions[chunk_id]
     first, last = index.to_chunks.indptr[place : place + 2].tolist()
     entities = index.to_chunks.indices[first:last].tolist()
     return dict(zip(entities, index.to_chunks.data[first:last].tolist(), strict=True))

@@ -158,7 +158,7 @@ def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list
             pulls[e] * (REPEATED if e in covered else 1.0) for e in sentence.entities if e in pulls
         )
         factor = shapes[sentence] * SAME_DOCUMENT ** quoted[sentence.document]
-        if not sentence.introduces.isdisjoint(pulls):
+        if any(entity in pulls for entity in sentence.introduces):
             factor *= INTRODUCING
         return factor * sum(worth[-COUNTED_ENTITIES:])
 

@@ -1,7 +1,8 @@
 """Keep every topic's title current: loads what topics may be named after, and stores their titles.
 
 Topics beside each other are titled together (``titles``), and again when one of them changed or
-when one above them was renamed; all others keep the title they have.
+when one above them was renamed; all others keep the title they have. Thousands beside each other
+are titled each by itself.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Final
 from uuid import UUID
 
@@ -22,6 +23,9 @@ from kb_project.text.words import one_line
 
 MOST_NAMES: Final = 15
 """Members that a topic may be named after."""
+MOST_TOGETHER: Final = 500
+"""Topics beside each other that are told apart by their titles. Only what belongs to no topic has
+more: nobody reads thousands side by side, and each change would title all of them again."""
 MOST_MEMBERS: Final = 500
 """Members of a topic, by rank, whose mentions and relationships decide its title."""
 
@@ -84,20 +88,22 @@ class _Naming:
         siblings = {
             parent: list(group) for parent, group in groupby(topics, key=lambda one: one.parent)
         }
-        due = {parent for parent, group in siblings.items() if self._is_due(parent, group)}
-        wanted = [one.id for parent in due for one in siblings[parent] if one.id != self._rest]
-        subjects = self._subjects(wanted)
+        due = {parent: self._due(parent, group) for parent, group in siblings.items()}
+        subjects = self._subjects(list(chain.from_iterable(due.values())))
         for parent, group in siblings.items():
-            if parent in due:
-                asked = [subjects[one.id] for one in group if one.id != self._rest]
-                self.given |= titles(asked, self._paths[parent])
-            else:
-                self.given |= {one.id: one.title for one in group}
+            self.given |= {one.id: one.title for one in group}
+            wanted = [subjects[id_] for id_ in due[parent]]
+            together = [wanted] if len(group) <= MOST_TOGETHER else [[one] for one in wanted]
+            for subject in together:
+                self.given |= titles(subject, self._paths[parent])
             self._add_paths(parent, group)
 
-    def _is_due(self, parent: UUID | None, siblings: Iterable[_Topic]) -> bool:
-        is_new = any(one.is_changed or not one.title for one in siblings)
-        return is_new or parent in self._renamed
+    def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:
+        """The topics to be titled again."""
+        new = [one.id for one in siblings if one.is_changed or not one.title]
+        if parent in self._renamed or (new and len(siblings) <= MOST_TOGETHER):
+            new = [one.id for one in siblings]
+        return [id_ for id_ in new if id_ != self._rest]
 
     def _add_paths(self, parent: UUID | None, group: Iterable[_Topic]) -> None:
         for one in group:

@@ -21,6 +21,8 @@ from kb_project.text.words import one_line
 # Sentences considered per community and source.
 MOST_EVIDENCE: Final = 40
 MOST_INTRODUCTIONS: Final = 60
+# What belongs to no topic has thousands of parts, of which a report can show a dozen sentences.
+MOST_CHILDREN: Final = 200
 # Passages of a topic that are read for a report by a model; fewer fit into a prompt.
 MOST_PASSAGES: Final = 60
 # A longer span is not a sentence to quote.
@@ -72,7 +74,7 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
             [
                 *run_sql(sql.EVIDENCE, {**values, "most": MOST_EVIDENCE}),
                 *(row[:5] for row in introductions),
-                *run_sql(sql.FINDINGS_OF_CHILDREN, values),
+                *run_sql(sql.FINDINGS_OF_CHILDREN, {**values, "most": MOST_CHILDREN}),
             ]
         ),
     )

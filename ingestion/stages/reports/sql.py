@@ -111,11 +111,15 @@ WHERE place <= %(most)s
 """
 )
 
-# The findings of the sub-communities' reports, which were written first.
+# The findings of the largest sub-communities' reports, which were written first.
 FINDINGS_OF_CHILDREN: Final[LiteralString] = """
 WITH child AS MATERIALIZED (
-    SELECT id, parent_id FROM ingestion_community
-    WHERE workspace_id = %(workspace)s AND parent_id = ANY (%(ids)s::uuid[])
+    SELECT id, parent_id
+    FROM (SELECT id, parent_id,
+                 row_number() OVER (PARTITION BY parent_id ORDER BY size DESC, title, id) AS place
+          FROM ingestion_community
+          WHERE workspace_id = %(workspace)s AND parent_id = ANY (%(ids)s::uuid[])) AS ranked
+    WHERE place <= %(most)s
 ), report AS MATERIALIZED (
     SELECT id, community_id FROM ingestion_communityreport
     WHERE workspace_id = %(workspace)s AND community_id = ANY (ARRAY(SELECT id FROM child))

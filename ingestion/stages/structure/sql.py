@@ -34,7 +34,7 @@ SELECT md5(concat_ws(' ',
 """
 
 # The facts that link an entity with others of its topic. What more weight binds comes first; one
-# passage, often a list of names, makes nothing central.
+# passage, often a list of names, makes nothing central: most names are in one, and left out early.
 CENTRAL: Final[LiteralString] = """
 WITH link (fact, entity_id, other_id, weight) AS (
     SELECT id, source_id, target_id, weight FROM ingestion_relationship
@@ -45,13 +45,21 @@ WITH link (fact, entity_id, other_id, weight) AS (
 ), member AS (
     SELECT community_id, entity_id FROM ingestion_communitymember
     WHERE workspace_id = %(workspace)s AND community_id <> %(rest)s
+), told AS MATERIALIZED (
+    SELECT entity_id
+    FROM (SELECT DISTINCT link.entity_id, evidence.chunk_id
+          FROM link
+          JOIN ingestion_evidence AS evidence
+            ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = link.fact
+          WHERE link.entity_id = ANY (%(named)s::uuid[])) AS pair
+    GROUP BY entity_id HAVING count(*) >= %(least)s
 ), inside AS (
     SELECT mine.community_id, link.entity_id, link.fact, link.weight
     FROM link
+    JOIN told ON told.entity_id = link.entity_id
     JOIN member AS mine ON mine.entity_id = link.entity_id
     JOIN member AS theirs
       ON theirs.entity_id = link.other_id AND theirs.community_id = mine.community_id
-    WHERE link.entity_id = ANY (%(named)s::uuid[])
 ), bound AS (
     SELECT community_id, entity_id, count(*) AS facts,
            round(sum(weight::numeric), 4) AS strength

@@ -18,20 +18,21 @@ import json
 import math
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, LiteralString
 
 from django.db.models import F
 
 from ingestion.extractors.extraction import CONCEPT, SYMBOL
-from ingestion.models import Alias, IngestionJob, MergeSuggestion, Relationship
+from ingestion.models import Alias, IngestionJob, MergeSuggestion
 from ingestion.resolution.decisions import STATES, decided_pairs
 from ingestion.resolution.keys import EntityPair
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.suggest import blocks, weighing
 from ingestion.stages.suggest.features import Candidate, Reason, Suggestion
+from ingestion.stages.suggest.links import Links
 from kb_project.ports import Ports
-from kb_project.sql import bulk_plans, run_sql, run_sql_count
+from kb_project.sql import bulk_plans, run_sql, run_sql_count, stream_sql
 from workspaces import access
 
 # Symbols of source code are named exactly: getName is not a misspelt setName. Terms name no one,
@@ -42,6 +43,12 @@ SELECT id, key, name, type, sense, mention_count, degree FROM ingestion_entity A
    AND (type <> %(term)s OR written_by <> 'extractive' OR is_made OR is_confirmed OR EXISTS (
        SELECT 1 FROM ingestion_mention AS m
         WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id AND m.type <> %(term)s))
+"""
+
+LINKS: Final[LiteralString] = """
+SELECT coalesce(string_agg(uuid_send(source_id), ''::bytea), ''),
+       coalesce(string_agg(uuid_send(target_id), ''::bytea), '')
+  FROM ingestion_relationship WHERE workspace_id = %(workspace)s
 """
 
 # Names that closely follow each other in a passage, with the text between them.
@@ -165,31 +172,25 @@ def _load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Candidate]:
     for entity, key, name in names.order_by("key", "name").values_list("entity_id", "key", "name"):
         aliases[entity][key] = name
     entities = run_sql(ENTITIES, values)
-    # Each id once in memory: a relationship's two are others, though equal.
-    ids = {row[0]: row[0] for row in entities}
-    neighbours: defaultdict[uuid.UUID, set[uuid.UUID]] = defaultdict(set)
-    links = Relationship.objects.in_workspace(workspace_id)
-    for source, target in links.values_list("source_id", "target_id").iterator():
-        source, target = ids.setdefault(source, source), ids.setdefault(target, target)
-        neighbours[source].add(target)
-        neighbours[target].add(source)
-    candidates = {}
-    for id_, key, name, type_, sense, mentions, degree in entities:
-        named, linked = aliases.get(id_, {}), frozenset(neighbours.pop(id_, ()))
-        features = key, name, type_, sense, mentions, degree, named, linked
-        candidates[id_] = Candidate(id_, *features)
-    return candidates
+    [(sources, targets)] = run_sql(LINKS, values)
+    neighbours = Links(bytes(sources), bytes(targets)).neighbours([row[0] for row in entities])
+    return {
+        id_: Candidate(id_, key, name, type_, sense, mentions, degree, aliases.get(id_, {}), near)
+        for (id_, key, name, type_, sense, mentions, degree), near in zip(
+            entities, neighbours, strict=True
+        )
+    }
 
 
 def _adjacent_names(
     workspace_id: uuid.UUID, entities: Mapping[uuid.UUID, Candidate]
-) -> list[weighing.AdjacentNames]:
+) -> Iterator[weighing.AdjacentNames]:
     values = {"workspace": workspace_id, "longest": weighing.LONGEST_GAP}
-    return [
+    return (
         weighing.AdjacentNames(first, second, between, after, is_full=" " in surface.strip())
-        for first, second, between, after, surface in run_sql(ADJACENT_NAMES, values)
+        for first, second, between, after, surface in stream_sql(ADJACENT_NAMES, values)
         if first in entities and second in entities
-    ]
+    )
 
 
 def _cosines(

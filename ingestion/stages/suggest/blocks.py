@@ -24,9 +24,10 @@ CROWD: Final = 16
 RARE: Final = 40
 """A word in more names than this is not a key on its own."""
 LONGEST_WORD: Final = 20
+AT_ONCE: Final = 100_000
 MOST_WORDS: Final = 8
 
-Places = NDArray[np.int64]
+Places = NDArray[np.int32]
 
 
 def common_in(entities: Iterable[Candidate]) -> Common:
@@ -47,24 +48,29 @@ def candidates(
     strings and tuples they would take gigabytes.
     """
     rows = sorted(entities, key=lambda one: one.id)
-    keys, places = array("q"), array("q")
-    for place, entity in enumerate(rows):
+    keys, sizes = array("q"), array("i")
+    for entity in rows:
         filed = set(keys_of(entity, common))
         keys.extend(map(hash, filed))
-        places.extend([place] * len(filed))
-    pairs = [_under_one_key(np.array(keys, np.int64), np.array(places, np.int64))]
+        sizes.append(len(filed))
+    places = np.repeat(np.arange(len(rows), dtype=np.int32), sizes)
+    pairs = [_under_one_key(np.frombuffer(keys, np.int64), places)]
     pairs += [_side_by_side(rows, step) for step in (1, -1)]
-    for one, other in np.unique(np.concatenate(pairs), axis=0).tolist():
-        yield rows[one], rows[other]
+    # As one number each, pairs are sorted in a fraction of the time and memory.
+    found = np.unique(np.concatenate([pair @ np.array([len(rows), 1]) for pair in pairs]))
+    for start in range(0, len(found), AT_ONCE):
+        for number in found[start : start + AT_ONCE].tolist():
+            one, other = divmod(number, len(rows))
+            yield rows[one], rows[other]
 
 
-def _under_one_key(keys: Places, places: Places) -> Places:
+def _under_one_key(keys: NDArray[np.int64], places: Places) -> Places:
     """Pairs of places, the lower first, with a key that no more than ``CROWD`` have."""
     order = np.argsort(keys, kind="stable")
-    places = places[order]
-    starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] - 1))
+    keys, places = keys[order], places[order]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
     sizes = np.diff(starts, append=len(places))
-    found = [np.empty((0, 2), np.int64)]
+    found = [np.empty((0, 2), np.int32)]
     for size in range(2, CROWD + 1):
         groups = places[starts[sizes == size][:, None] + np.arange(size)]
         # A word and its deletions mostly file the same entities.
@@ -113,5 +119,5 @@ def _deletes(word: str) -> Iterator[str]:
 def _side_by_side(rows: Sequence[Candidate], step: int) -> Places:
     """Places of names that are adjacent when sorted: forwards, or by their reversed letters."""
     names = [entity.key[::step] for entity in rows]
-    order = np.array(sorted(range(len(rows)), key=names.__getitem__), np.int64)
+    order = np.array(sorted(range(len(rows)), key=names.__getitem__), np.int32)
     return np.sort(np.stack([order[:-1], order[1:]], axis=1), axis=1)

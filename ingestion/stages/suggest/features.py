@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -135,7 +135,7 @@ class Candidate:
     mentions: int = 0
     degree: int = 0
     aliases: Mapping[str, str] = field(default_factory=dict)
-    neighbours: frozenset[uuid.UUID] = frozenset()
+    neighbours: Set[uuid.UUID] = frozenset()
 
     @cached_property
     def words(self) -> tuple[str, ...]:

@@ -8,15 +8,9 @@ import numpy as np
 import pytest
 
 from kb_project.errors import UnavailableError
-from kb_project.graph.walk_index import (
-    NO_ENTITY,
-    AliasRow,
-    ChunkRow,
-    EntityRow,
-    MentionRow,
-    WalkIndex,
-    build,
-)
+from kb_project.graph.compact import packed
+from kb_project.graph.walk_index import NO_ENTITY, AliasRow, ChunkRow, WalkIndex
+from tests.kb_project.graph.walks import EntityRow, MentionRow, build
 
 
 def chunk_id(number: int) -> UUID:
@@ -116,6 +110,35 @@ def test_an_index_survives_storage(changes):
     assert np.array_equal(stored.is_common, index.is_common)
     assert (stored.to_chunks != index.to_chunks).nnz == 0
     assert (stored.to_entities != index.to_entities).nnz == 0
+
+
+def of_the_format_before(index: WalkIndex) -> bytes:
+    buffer = io.BytesIO()
+    names = [(key, place) for key, places in index.entities_by_key.items() for place in places]
+    matrices = {
+        f"{name}.{part}": getattr(getattr(index, name), part)
+        for name in ("to_entities", "to_chunks")
+        for part in ("data", "indices", "indptr")
+    }
+    np.savez(
+        buffer,
+        format=np.array(1),
+        chunk_ids=np.frombuffer(packed(index.chunk_ids), np.uint8),
+        entity_ids=np.frombuffer(packed(index.entity_ids), np.uint8),
+        salience=index.salience,
+        is_common=index.is_common,
+        name_keys=np.frombuffer("\n".join(key for key, _ in names).encode(), np.uint8),
+        name_entities=np.array([place for _, place in names], np.int32),
+        **matrices,
+    )
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("changes", [{}, {"chunks": [], "entities": [], "mentions": []}])
+def test_a_snapshot_of_the_format_before_is_read_as_if_it_were_new(changes):
+    index = make_index(**changes)
+
+    assert WalkIndex.from_bytes(of_the_format_before(index)).to_bytes() == index.to_bytes()
 
 
 def test_a_document_without_a_name_names_nothing():

@@ -19,16 +19,8 @@ from kb_project.graph.walk import (
     seeds,
     walk,
 )
-from kb_project.graph.walk_index import (
-    GENERIC,
-    NAMING,
-    AliasRow,
-    ChunkRow,
-    EntityRow,
-    MentionRow,
-    WalkIndex,
-    build,
-)
+from kb_project.graph.walk_index import GENERIC, NAMING, AliasRow, ChunkRow, WalkIndex
+from tests.kb_project.graph.walks import EntityRow, MentionRow, build
 
 NAMES = ["ada lind", "skarrow", "olaf", "norse", "朱元璋", "straw hat"]
 TITLES = ["", "ada lind", "skarrow light", "logbook", "朱元璋"]
@@ -87,8 +79,9 @@ def test_any_index_comes_back_from_its_bytes_as_it_was(index: WalkIndex):
 
     assert stored.chunk_ids == index.chunk_ids
     assert stored.entity_ids == index.entity_ids
-    assert stored.name_keys == index.name_keys
-    assert stored.name_entities.tolist() == index.name_entities.tolist()
+    assert stored.entities_by_key == index.entities_by_key
+    assert stored.keys_by_word == index.keys_by_word
+    assert stored.words_of_keys.tolist() == index.words_of_keys.tolist()
     assert stored.salience.tobytes() == index.salience.tobytes()
     assert stored.is_common.tolist() == index.is_common.tolist()
     for name in ("to_entities", "to_chunks"):
@@ -275,7 +268,7 @@ def test_ranking_gives_the_best_in_order_and_no_zeros(index: WalkIndex, question
     values = [score for _, score in best]
     assert values == sorted(values, reverse=True)
     assert len(best) == min(count, int((scores > 1e-9).sum()))
-    assert all(scores[index.chunk_positions[chunk]] == score for chunk, score in best)
+    assert all(scores[index.chunk_ids.place(chunk)] == score for chunk, score in best)
 
 
 @given(st.lists(st.sampled_from([0.0, -1.0, 0.25, 0.5, 2.0]), max_size=30), st.integers(0, 12))

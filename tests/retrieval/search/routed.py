@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from kb_project.graph.walk_index import ChunkRow, EntityRow, MentionRow, WalkIndex, build
+from kb_project.graph.walk_index import ChunkRow, WalkIndex
 from kb_project.text.names import normalise_name
+from tests.kb_project.graph.walks import EntityRow, MentionRow, build
 
 NAMES = (
     "Agnes Tulloch",

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.graph.walk import Seeds
-from kb_project.graph.walk_index import AliasRow, ChunkRow, EntityRow, MentionRow, build
+from kb_project.graph.walk_index import AliasRow, ChunkRow
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import entity_weights as likeness
 from retrieval.search.entity_weights import GraphView
 from retrieval.search.query import Query, QuestionVector
+from tests.kb_project.graph.walks import EntityRow, MentionRow, build
 
 FILM, LIFE, ROAD = (UUID(int=number) for number in (1, 2, 3))
 SONG, ADA, OTHER_ADA, TOWN = (UUID(int=number) for number in (11, 12, 13, 14))
@@ -42,7 +43,7 @@ def query(**others):
 def weights(keywords, *, near=None, within=None, question=None, **others):
     around = GraphView(INDEX, within, question or {}, near or {})
     found = likeness.weigh(query(**others), around, keywords)
-    return {one: float(found[place]) for one, place in likeness.positions_of(INDEX).items()}
+    return {one: float(found[place]) for place, one in enumerate(INDEX.entity_ids)}
 
 
 def order(keywords, **others):
@@ -108,14 +109,14 @@ def test_any_keywords_give_finite_weights(keywords):
 
 def test_passages_of_an_entity_are_the_closest_first():
     around = GraphView(INDEX, None, {LIFE: 0.2, FILM: 0.9})
-    place = likeness.positions_of(INDEX)[ADA]
+    [place] = INDEX.entity_ids.places([ADA]).tolist()
 
     assert likeness.passages_of(around, place) == [FILM, LIFE]
 
 
 def test_passages_outside_the_scope_are_not_given():
     around = GraphView(INDEX, np.array([False, True, False]), {})
-    place = likeness.positions_of(INDEX)[ADA]
+    [place] = INDEX.entity_ids.places([ADA]).tolist()
 
     assert likeness.passages_of(around, place) == [LIFE]
 
@@ -141,7 +142,6 @@ def test_a_search_begins_with_what_is_wanted_and_without_what_is_not():
 
     found = likeness.begun(query(include=(TOWN,), exclude=(SONG, ADA)), INDEX, start)
 
-    positions = likeness.positions_of(INDEX)
-    assert set(found.entities) == {positions[OTHER_ADA], positions[TOWN]}
+    assert set(found.entities) == set(INDEX.entity_ids.places([OTHER_ADA, TOWN]))
     assert found.chunks == {2: 0.05}
-    assert found.names == {"Ada Lind": [positions[OTHER_ADA]]}
+    assert found.names == {"Ada Lind": [INDEX.entity_ids.place(OTHER_ADA)]}

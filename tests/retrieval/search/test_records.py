@@ -4,7 +4,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from kb_project.graph.walk_index import build
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search.entity_weights import GraphView
 from retrieval.search.query import Query, QuestionVector
@@ -16,6 +15,7 @@ from retrieval.search.records import (
     relationships_of,
     relevance,
 )
+from tests.kb_project.graph.walks import build
 from tests.retrieval.search.films import make_films
 from workspaces import access
 

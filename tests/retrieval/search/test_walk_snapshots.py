@@ -63,8 +63,8 @@ def test_a_renewed_graph_takes_the_place_of_the_one_in_memory(harbour):
 
     after = newest(query_of(workspace))
 
-    assert rows.chunks_of(added)[0].pk in after.chunk_positions
-    assert rows.chunks_of(added)[0].pk not in before.chunk_positions
+    assert rows.chunks_of(added)[0].pk in after.chunk_ids
+    assert rows.chunks_of(added)[0].pk not in before.chunk_ids
 
 
 def test_where_no_graph_was_built_yet_a_note_says_what_was_done_instead():
@@ -102,6 +102,35 @@ def test_a_graph_renewed_between_two_reads_is_unavailable_for_a_moment(harbour):
 
     assert gone.value.code == "snapshot_renewed"
     assert gone.value.next_step == "Ask again."
+
+
+def test_a_graph_renewed_while_it_is_read_is_read_again(harbour, monkeypatch):
+    workspace, _ = harbour
+    read, numbers = walk._load, []
+
+    def renewed_at_first(workspace_id, number):
+        numbers.append(number)
+        if len(numbers) == 1:
+            rows.make_snapshot(workspace)
+        return read(workspace_id, number)
+
+    monkeypatch.setattr(walk, "_load", renewed_at_first)
+    query = query_of(workspace)
+
+    assert newest(query) is not None
+    assert numbers == [numbers[0], numbers[0] + 1]
+    assert query.notes == []
+
+
+def test_a_large_graph_is_read_in_parts(harbour, monkeypatch):
+    workspace, _ = harbour
+    whole = newest(query_of(workspace)).to_bytes()
+    with access.in_workspace(workspace.pk):
+        number = WalkSnapshot.objects.in_workspace(workspace).get().number
+        for part in (1_000, len(whole), len(whole) + 1):
+            monkeypatch.setattr(walk, "PART", part)
+
+            assert walk._load(workspace.pk, number).to_bytes() == whole
 
 
 def test_the_graph_of_another_workspace_is_never_walked(harbour):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NoReturn
 from uuid import UUID
 
 import pytest
@@ -114,6 +115,21 @@ def test_the_entities_that_matter_most_come_first():
     minor, major = about(1, D), about(2, A)
 
     assert choose([minor, major], PULLS) == [major, minor]
+
+
+class LookedUp(dict[UUID, float]):
+    """The members of a topic of a hundred thousand: nothing goes through all of them."""
+
+    def __iter__(self) -> NoReturn:
+        raise AssertionError("went through all members")
+
+    keys = values = items = __iter__
+
+
+def test_a_sentence_asks_for_its_own_entities_alone():
+    new = sentence("Ada Lind keeps the light at Selm Point.", A, introduces=[A])
+
+    assert choose([about(1, B), new], LookedUp(PULLS)) == [new, about(1, B)]
 
 
 def test_what_is_covered_gives_way_to_what_is_new():

@@ -63,6 +63,24 @@ def test_topics_are_titled_with_those_beside_them_and_no_others(carol: Carol):
     assert titles_in(carol.workspace) == before | {str(rooms[0].pk): "Another title"}
 
 
+def test_of_very_many_beside_each_other_only_those_that_changed_are_titled(carol, monkeypatch):
+    rooms = [
+        make_community(carol.workspace, [carol.bob, carol.tim]),
+        make_community(carol.workspace, [carol.scrooge, carol.marley]),
+        make_community(carol.workspace, [carol.fred]),
+    ]
+    run(carol.workspace, None)
+    for room in rooms:
+        retitle(room, "Another title")
+    mark(carol.workspace, rooms[1])
+    monkeypatch.setattr(naming, "MOST_TOGETHER", 2)
+
+    assert renew(carol.workspace) == 1
+    now = titles_in(carol.workspace)
+    assert now.pop(str(rooms[1].pk)) != "Another title"
+    assert set(now.values()) == {"Another title"}
+
+
 def test_what_is_below_a_renamed_topic_is_titled_too(carol: Carol):
     home = make_community(carol.workspace, carol.everybody)
     room = make_community(carol.workspace, [carol.bob, carol.tim], parent=home)

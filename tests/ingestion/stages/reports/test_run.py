@@ -6,6 +6,7 @@ import pytest
 
 from ingestion.models import (
     Chunk,
+    Community,
     Document,
     Entity,
     Finding,
@@ -17,8 +18,10 @@ from ingestion.models import (
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import reports
+from ingestion.stages.reports.sql import FINDINGS_OF_CHILDREN
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
+from kb_project.sql import run_sql
 from tests.ingestion.stages.reports.carol import (
     TEXT,
     Carol,
@@ -254,3 +257,27 @@ def test_a_topic_is_named_after_the_section_it_stands_in(carol: Carol):
     run(carol.workspace)
 
     assert report_of(community).title == "The Counting House"
+
+
+def test_of_many_parts_the_largest_are_read(carol: Carol):
+    parent = make_community(carol.workspace, carol.everybody)
+    small = make_community(carol.workspace, [carol.bob, carol.tim], parent=parent)
+    large = make_community(
+        carol.workspace, [carol.scrooge, carol.marley, carol.fred], parent=parent
+    )
+    run(carol.workspace)
+
+    def read(most: int) -> set[tuple[UUID, int, int]]:
+        values = {"workspace": carol.workspace.pk, "ids": [parent.pk], "most": most}
+        with access.in_workspace(carol.workspace.pk):
+            return {row[1:4] for row in run_sql(FINDINGS_OF_CHILDREN, values)}
+
+    def quoted(*topics: Community) -> set[tuple[UUID, int, int]]:
+        with access.in_workspace(carol.workspace.pk):
+            rows = FindingEvidence.objects.in_workspace(carol.workspace).filter(
+                finding__report__community__in=topics, finding__ordinal__lt=3
+            )
+            return set(rows.values_list("chunk_id", "start", "end"))
+
+    assert read(1) == quoted(large) != set()
+    assert read(2) == quoted(small, large) != quoted(large)

@@ -1,0 +1,65 @@
+"""The neighbours of entities, kept as numbers until somebody asks for them.
+
+A million relationships are four million entries in sets of ids, and most entities are never
+compared so far that their neighbours matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+import numpy as np
+
+from kb_project.graph.compact import Ids
+
+KEPT: Final = 10_000
+"""Neighbourhoods kept as sets: an entity is compared with several others in a row."""
+
+
+class Links:
+    """Who is linked with whom; relationships by the ids of their ends, sixteen bytes each."""
+
+    def __init__(self, sources: bytes, targets: bytes) -> None:
+        both = np.frombuffer(sources + targets, "S16")
+        ids, ends = np.unique(both, return_inverse=True)
+        self._ids = Ids.packed(ids.tobytes())
+        others = np.roll(ends, len(ends) // 2)
+        self._others = others[np.argsort(ends, kind="stable")].astype(np.int32)
+        self._firsts = np.append(0, np.cumsum(np.bincount(ends, minlength=len(ids))))
+        self._of = lru_cache(KEPT)(self._read)
+
+    def neighbours(self, entities: Sequence[UUID]) -> list[Set[UUID]]:
+        places = self._ids.places(entities).tolist()
+        return [Neighbours(self, place) if place >= 0 else frozenset() for place in places]
+
+    def of(self, place: int) -> frozenset[UUID]:
+        return self._of(place)
+
+    def _read(self, place: int) -> frozenset[UUID]:
+        near = self._others[self._firsts[place] : self._firsts[place + 1]]
+        return frozenset(map(self._ids.__getitem__, np.unique(near).tolist()))
+
+
+class Neighbours(Set[UUID]):
+    """The neighbours of one entity."""
+
+    __slots__ = ("_links", "_place")
+
+    def __init__(self, links: Links, place: int) -> None:
+        self._links, self._place = links, place
+
+    def __contains__(self, one: object) -> bool:
+        return one in self._links.of(self._place)
+
+    def __iter__(self) -> Iterator[UUID]:
+        return iter(self._links.of(self._place))
+
+    def __len__(self) -> int:
+        return len(self._links.of(self._place))
+
+    @classmethod
+    def _from_iterable(cls, found: Iterable[Any]) -> frozenset[Any]:
+        return frozenset(found)  # an intersection is nobody's neighbourhood
