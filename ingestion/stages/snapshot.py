@@ -33,8 +33,6 @@ from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 from workspaces.models import Workspace
 
-# During a burst of work, a snapshot is renewed once the last one is older than this, and older than
-# this many times its build time: freshness costs at most a twentieth of the work.
 # Columns of packed ids: a million rows would be two million objects.
 ENTITIES: Final[LiteralString] = """
 SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
@@ -51,6 +49,8 @@ FROM (SELECT chunk_id, entity_id, count(*)::int4 AS times FROM ingestion_mention
       WHERE workspace_id = %(workspace)s GROUP BY chunk_id, entity_id) AS counted
 """
 
+# During a burst of work, a snapshot is renewed once the last one is older than this, and older than
+# this many times its build time: freshness costs at most a twentieth of the work.
 FRESH = timedelta(seconds=5)
 COST_SHARE = 20
 

@@ -99,11 +99,10 @@ class WalkIndex:
     def nbytes(self) -> int:
         """The bytes it takes in memory."""
         tables = (self.chunk_ids, self.entity_ids, self.entities_by_key, self.keys_by_word)
-        arrays = (self.salience, self.is_common, self.words_of_keys)
-        packed = _packed_matrix("", self.to_entities) | _packed_matrix("", self.to_chunks)
-        return sum(one.nbytes for one in (*tables, *arrays)) + 2 * sum(
-            one.nbytes for one in packed.values()
-        )
+        arrays: list[NDArray[Any]] = [self.salience, self.is_common, self.words_of_keys]
+        for matrix in (self.to_entities, self.to_chunks):
+            arrays += _packed_matrix("", matrix).values()
+        return sum(one.nbytes for one in tables) + sum(one.nbytes for one in arrays)
 
     def to_bytes(self) -> bytes:
         buffer = io.BytesIO()

@@ -94,8 +94,8 @@ class _Naming:
             self.given |= {one.id: one.title for one in group}
             wanted = [subjects[id_] for id_ in due[parent]]
             together = [wanted] if len(group) <= MOST_TOGETHER else [[one] for one in wanted]
-            for subject in together:
-                self.given |= titles(subject, self._paths[parent])
+            for siblings_asked in together:
+                self.given |= titles(siblings_asked, self._paths[parent])
             self._add_paths(parent, group)
 
     def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:

@@ -24,23 +24,22 @@ class Links:
 
     def __init__(self, sources: bytes, targets: bytes) -> None:
         both = np.frombuffer(sources + targets, "S16")
-        ids, ends = np.unique(both, return_inverse=True)
-        self._ids = Ids.packed(ids.tobytes())
+        found, ends = np.unique(both, return_inverse=True)
+        self._ids = ids = Ids.packed(found.tobytes())
         others = np.roll(ends, len(ends) // 2)
-        self._others = others[np.argsort(ends, kind="stable")].astype(np.int32)
-        self._firsts = np.append(0, np.cumsum(np.bincount(ends, minlength=len(ids))))
-        self._of = lru_cache(KEPT)(self._read)
+        others = others[np.argsort(ends, kind="stable")].astype(np.int32)
+        firsts = np.append(0, np.cumsum(np.bincount(ends, minlength=len(ids))))
+
+        def read(place: int) -> frozenset[UUID]:
+            near = others[firsts[place] : firsts[place + 1]]
+            return frozenset(map(ids.__getitem__, np.unique(near).tolist()))
+
+        self.of = lru_cache(KEPT)(read)
+        """The ids of the neighbours of the entity at a place."""
 
     def neighbours(self, entities: Sequence[UUID]) -> list[Set[UUID]]:
         places = self._ids.places(entities).tolist()
         return [Neighbours(self, place) if place >= 0 else frozenset() for place in places]
-
-    def of(self, place: int) -> frozenset[UUID]:
-        return self._of(place)
-
-    def _read(self, place: int) -> frozenset[UUID]:
-        near = self._others[self._firsts[place] : self._firsts[place + 1]]
-        return frozenset(map(self._ids.__getitem__, np.unique(near).tolist()))
 
 
 class Neighbours(Set[UUID]):

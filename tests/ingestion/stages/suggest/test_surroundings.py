@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+from itertools import product
+from uuid import UUID
+
 import pytest
+from hypothesis import given, strategies as st
 
 from ingestion.stages.suggest.features import Reason
+from ingestion.stages.suggest.links import Links
 from ingestion.stages.suggest.weighing import (
     AdjacentNames,
     shared_neighbours,
     similar_passages,
     stated_names,
 )
+from kb_project.graph.compact import packed
 from tests.ingestion.stages.suggest.things import found_among, thing
 
 ONE, OTHER = thing("Samuel Clemens"), thing("Mark Twain")
@@ -108,3 +114,20 @@ def test_passages_about_the_same_speak_for_it_and_others_against(cosine: float, 
 
     assert found.weight == pytest.approx(weight)
     assert bool(found.words) == (weight > 0.6)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30))
+def test_packed_links_are_the_sets_of_neighbours(pairs: list[tuple[int, int]]):
+    ids = [UUID(int=number) for number in range(11)]
+    expected = {one: set[UUID]() for one in ids}
+    for source, target in pairs:
+        expected[ids[source]].add(ids[target])
+        expected[ids[target]].add(ids[source])
+    ends = [packed(ids[pair[side]] for pair in pairs) for side in (0, 1)]
+
+    near = Links(*ends).neighbours(ids)
+
+    assert [set(one) for one in near] == list(expected.values())
+    for one, other in product(near, near):
+        assert one & other == set(one) & set(other)
+    assert all((one in beside) == (one in set(beside)) for one, beside in product(ids, near))
