@@ -102,7 +102,7 @@ def _identities(index: WalkIndex) -> list[str]:
     found = [str(one) for one in index.entity_ids]
     for key, places in index.entities_by_key.items():
         for place in places:
-            if index.entity_ids[place] == NO_ENTITY:
+            if found[place] == str(NO_ENTITY):
                 found[place] = key
     return found
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 Arrays = dict[str, NDArray[Any]]
 Places = NDArray[np.int64]
 
+ID: Final = "S16"
+"""Of sixteen bytes: numpy compares all of them, zeros at the end too."""
 _BYTES: Final = 16
 _NOWHERE: Final = -1
 
@@ -33,12 +35,11 @@ class Ids:
 
     @classmethod
     def of(cls, ids: Iterable[UUID]) -> Self:
-        return cls.packed(packed(ids))
+        return cls.of_bytes(packed(ids))
 
     @classmethod
-    def packed(cls, raw: bytes) -> Self:
-        # Numpy compares all sixteen bytes of such strings.
-        ids = np.frombuffer(raw, f"S{_BYTES}")
+    def of_bytes(cls, raw: bytes) -> Self:
+        ids = np.frombuffer(raw, ID)
         return cls(ids, np.argsort(ids, kind="stable").astype(np.int32))
 
     def __len__(self) -> int:
@@ -64,12 +65,19 @@ class Ids:
         return self.places_packed(packed(ids))
 
     def places_packed(self, ids: bytes) -> Places:
-        wanted = np.frombuffer(ids, f"S{_BYTES}")
+        wanted = np.frombuffer(ids, ID)
         if not len(self):
             return np.full(len(wanted), _NOWHERE, np.int64)
         at = np.minimum(np.searchsorted(self._sorted, wanted), len(self) - 1)
         is_here = self._sorted[at] == wanted
         return np.where(is_here, self._order[at], _NOWHERE).astype(np.int64)
+
+    def mask(self, ids: Collection[UUID]) -> NDArray[np.bool_]:
+        """Mark the positions of these ids, as far as they are here."""
+        marks = np.zeros(len(self), np.bool_)
+        places = self.places(ids)
+        marks[places[places != _NOWHERE]] = True
+        return marks
 
     def arrays(self, name: str) -> Arrays:
         return {name: self._packed, f"{name}.order": self._order}

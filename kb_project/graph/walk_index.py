@@ -62,9 +62,9 @@ class Entities(NamedTuple):
 class Mentions(NamedTuple):
     """How often chunks mention entities, by columns; each id is sixteen bytes."""
 
-    chunk_ids: bytes = b""
-    entity_ids: bytes = b""
-    times: Sequence[int] | NDArray[np.int32] = ()
+    chunk_ids: bytes
+    entity_ids: bytes
+    times: Sequence[int] | NDArray[np.int32]
 
 
 class AliasRow(NamedTuple):
@@ -191,7 +191,7 @@ class _Nodes:
         entities: Entities,
         aliases: Iterable[AliasRow],
     ) -> None:
-        known = Ids.packed(entities.ids)
+        known = Ids.of_bytes(entities.ids)
         names = list(zip(entities.keys, range(len(known)), strict=True))
         others = [alias for alias in aliases if alias.key]
         places = known.places([alias.entity_id for alias in others]).tolist()
@@ -203,10 +203,10 @@ class _Nodes:
         unnamed = [key for key in titles if key and key not in first]
         new = list(zip(unnamed, range(len(known), len(known) + len(unnamed)), strict=True))
         first.update(new)
-        keys, places = zip(*dict.fromkeys(names + new), strict=True) if names + new else ((), ())
+        names = list(dict.fromkeys([*names, *new]))
         self.chunk_ids = Ids.of(row.chunk_id for row in chunks)
-        self.entity_ids = Ids.packed(entities.ids + NO_ENTITY.bytes * len(new))
-        self.entities_by_key = Filed.of(keys, places)
+        self.entity_ids = Ids.of_bytes(entities.ids + NO_ENTITY.bytes * len(new))
+        self.entities_by_key = Filed.of((key for key, _ in names), [place for _, place in names])
         self.is_generic = [*entities.are_generic, *(False for _ in new)]
         self.is_common = [*entities.are_common, *(False for _ in new)]
         self.named = np.array([first.get(row.naming_key, -1) for row in chunks], np.int64)
@@ -242,7 +242,7 @@ def _tables_before(arrays: Mapping[str, NDArray[Any]]) -> compact.Arrays:
     keys_by_word, words_of_keys = _filed_words(entities_by_key)
     made = entities_by_key.arrays("entities_by_key") | keys_by_word.arrays("keys_by_word")
     for name in ("chunk_ids", "entity_ids"):
-        made |= Ids.packed(arrays[name].tobytes()).arrays(name)
+        made |= Ids.of_bytes(arrays[name].tobytes()).arrays(name)
     return made | {"words_of_keys": words_of_keys}
 
 

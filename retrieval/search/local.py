@@ -22,8 +22,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
 
-import numpy as np
-
 from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import Floats, WalkIndex
@@ -141,10 +139,7 @@ def by_entity(
     """Order passages by the first entity they mention, then by how many of its relationships they
     state, then by closeness to the question; without those that mention none."""
     known = set(passages)
-    wanted = np.zeros(len(view.index.chunk_ids), np.bool_)
-    places = view.index.chunk_ids.places(known)
-    wanted[places[places >= 0]] = True
-    view = replace(view, within=wanted)
+    view = replace(view, within=view.index.chunk_ids.mask(known))
     stated = Counter(
         (end, chunk_id)
         for one in relationships

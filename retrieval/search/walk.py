@@ -69,10 +69,7 @@ def within(query: Query, index: WalkIndex) -> NDArray[np.bool_] | None:
     if query.documents is None:
         return None
     rows = run_sql(sql.CHUNKS_OF_DOCUMENTS, query.parameters())
-    places = index.chunk_ids.places([chunk_id for (chunk_id,) in rows])
-    mask = np.zeros(len(index.chunk_ids), bool)
-    mask[places[places >= 0]] = True
-    return mask
+    return index.chunk_ids.mask([chunk_id for (chunk_id,) in rows])
 
 
 def nearer_first(query: Query, found: list[tuple[UUID, float]]) -> list[tuple[UUID, float]]:
@@ -103,12 +100,7 @@ def newest_index(query: Query) -> WalkIndex | None:
     for a number never changes.
     """
     try:
-        try:
-            index = _newest(query.workspace_id)
-        except UnavailableError as error:
-            if error.code != RENEWED:
-                raise
-            index = _newest(query.workspace_id)  # what it was renewed to
+        index = _newest(query.workspace_id)
     except UnavailableError as error:
         query.note(error.code, f"{error.happened} {hybrid.INSTEAD}")
         return None
@@ -117,13 +109,18 @@ def newest_index(query: Query) -> WalkIndex | None:
     return index
 
 
-def _newest(workspace_id: UUID) -> WalkIndex | None:
+def _newest(workspace_id: UUID, *, is_again: bool = False) -> WalkIndex | None:
     numbers = WalkSnapshot.objects.in_workspace(workspace_id).order_by("-number")
     number = numbers.values_list("number", flat=True).first()
     if number is None:
         return None
     load = partial(_load, workspace_id, number)
-    return CACHE.get(workspace_id, number, load, lambda index: index.nbytes)
+    try:
+        return CACHE.get(workspace_id, number, load, lambda index: index.nbytes)
+    except UnavailableError as error:
+        if is_again or error.code != RENEWED:
+            raise
+    return _newest(workspace_id, is_again=True)
 
 
 def _load(workspace_id: UUID, number: int) -> WalkIndex:

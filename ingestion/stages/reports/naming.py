@@ -100,10 +100,9 @@ class _Naming:
 
     def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:
         """The topics to be titled again."""
-        new = [one.id for one in siblings if one.is_changed or not one.title]
-        if parent in self._renamed or (new and len(siblings) <= MOST_TOGETHER):
-            new = [one.id for one in siblings]
-        return [id_ for id_ in new if id_ != self._rest]
+        new = [one for one in siblings if one.is_changed or not one.title]
+        are_all = parent in self._renamed or (new and len(siblings) <= MOST_TOGETHER)
+        return [one.id for one in (siblings if are_all else new) if one.id != self._rest]
 
     def _add_paths(self, parent: UUID | None, group: Iterable[_Topic]) -> None:
         for one in group:

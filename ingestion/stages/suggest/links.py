@@ -13,7 +13,7 @@ from uuid import UUID
 
 import numpy as np
 
-from kb_project.graph.compact import Ids
+from kb_project.graph.compact import ID, Ids
 
 KEPT: Final = 10_000
 """Neighbourhoods kept as sets: an entity is compared with several others in a row."""
@@ -23,9 +23,8 @@ class Links:
     """Who is linked with whom; relationships by the ids of their ends, sixteen bytes each."""
 
     def __init__(self, sources: bytes, targets: bytes) -> None:
-        both = np.frombuffer(sources + targets, "S16")
-        found, ends = np.unique(both, return_inverse=True)
-        self._ids = ids = Ids.packed(found.tobytes())
+        found, ends = np.unique(np.frombuffer(sources + targets, ID), return_inverse=True)
+        self._ids = ids = Ids(found, np.arange(len(found), dtype=np.int32))
         others = np.roll(ends, len(ends) // 2)
         others = others[np.argsort(ends, kind="stable")].astype(np.int32)
         firsts = np.append(0, np.cumsum(np.bincount(ends, minlength=len(ids))))

@@ -27,6 +27,7 @@ def test_ids_are_found_where_they_are(ids: list[UUID], others: list[UUID]):
     assert list(kept) == [kept[place] for place in range(len(kept))] == ids
     assert kept.places(ids + others).tolist() == [places.get(one, -1) for one in ids + others]
     assert [kept.place(one) for one in others] == [places.get(one) for one in others]
+    assert kept.mask(others).tolist() == [one in others for one in ids]
 
 
 def test_ids_that_end_in_zeros_are_told_apart():
