@@ -4,7 +4,8 @@
     CONCORDANCE_DATA_DIR=DIR python benchmarks/scale.py DATASET_DIR [--passages N …] [--section S …]
 
 The data folder keeps the workspaces between runs: the data set, read once, and ``scale-N`` for each
-size, made by ``scale_rows``. Remove ``scale-N`` and the next run makes it again. ``search`` prints,
+size, made by ``scale_rows``. Remove ``scale-N`` and the next run makes it again. With
+``--passages-alone`` it is ``scale-N-passages``, with words and vectors alone. ``search`` prints,
 for each mode, the time of a search beside making vectors of texts, over the data set's questions,
 each asked twice and timed the second time; the share of the ten nearest passages that ``dense``
 finds; and the memory of the process. ``scale_requests`` has ``pages`` and ``life``,
@@ -174,11 +175,17 @@ def main() -> None:
     parser.add_argument("--modes", type=lambda text: text.split(","), metavar="M,…")
     parser.add_argument("--questions", type=int, metavar="N", help="only the first so many")
     parser.add_argument("--without-graph", action="store_true", help="do not fill the projection")
+    parser.add_argument("--passages-alone", action="store_true", help="words and vectors, no names")
     options = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     for passages in options.passages:
         started = time.perf_counter()
-        workspace = workspace_of(passages, options.dataset, with_graph=not options.without_graph)
+        workspace = workspace_of(
+            passages,
+            options.dataset,
+            with_graph=not options.without_graph,
+            is_of_passages=options.passages_alone,
+        )
         print(f"{workspace.slug}, filled in {time.perf_counter() - started:.0f} s")
         started = time.perf_counter()
         moved = cells.renew(workspace.pk, ports_for(workspace.pk).embedder, NO_PROGRESS)
@@ -186,7 +193,7 @@ def main() -> None:
         for section in options.section:
             print(f" {section}, load {os.getloadavg()[0]:.1f}")
             figures = SECTIONS[section](workspace, options.dataset, options)
-            path = RESULTS / f"scale-{section}-{passages}.json"
+            path = RESULTS / f"scale-{section}-{workspace.slug.removeprefix('scale-')}.json"
             path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 

@@ -212,7 +212,8 @@ class Totals:
         self.chunks: Counter[uuid.UUID] = Counter()
         self.evidence: Counter[uuid.UUID] = Counter()
         self.weight: defaultdict[uuid.UUID, float] = defaultdict(float)
-        self.sequence = max(one["sequence"] for one in base["ingestion_historyevent"].records)
+        events = base["ingestion_historyevent"].records
+        self.sequence = max((one["sequence"] for one in events), default=0)
         entities = list(base["ingestion_entity"].records)
         links = list(base["ingestion_relationship"].records)
         places: dict[uuid.UUID, int] = {}

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -75,6 +76,16 @@ TABLES: Final = (
     "ingestion_historyevent",
     "ingestion_historysubject",
 )
+OF_WORDS_AND_VECTORS: Final = frozenset(
+    {
+        "ingestion_document",
+        "ingestion_documentversion",
+        "ingestion_chunk",
+        "ingestion_posting",
+        "ingestion_chunkembedding",
+    }
+)
+"""The tables that are filled for passages alone, without a graph."""
 OF_ENTITIES: Final = {
     "ingestion_entity": "id",
     "ingestion_communitymember": "entity_id",
@@ -93,16 +104,20 @@ def base_workspace(folder: Path) -> Workspace:
         return filled.workspace
 
 
-def workspace_of(passages: int, folder: Path, *, with_graph: bool = True) -> Workspace:
+def workspace_of(
+    passages: int, folder: Path, *, with_graph: bool = True, is_of_passages: bool = False
+) -> Workspace:
     """Return a workspace of about so many passages, filled now if it has not been.
 
     It is called ``scale-N`` and has whole copies of the base. ``with_graph`` writes its projection.
+    ``is_of_passages``: it has words and vectors alone, and is called ``scale-N-passages``.
     """
     base = base_workspace(folder)
+    tables = OF_WORDS_AND_VECTORS if is_of_passages else frozenset(TABLES)
     with superuser() as connection:
         (each,) = connection.execute(COUNT, {"workspace": base.pk}).fetchone()
         copies = max(1, round(passages / each))
-        slug = f"scale-{passages}"
+        slug = f"scale-{passages}{'-passages' if is_of_passages else ''}"
         if found := Workspace.objects.filter(slug=slug).first():
             (count,) = connection.execute(COUNT, {"workspace": found.pk}).fetchone()
             if count >= each * copies:  # an interrupted run may leave a document
@@ -111,8 +126,10 @@ def workspace_of(passages: int, folder: Path, *, with_graph: bool = True) -> Wor
         made = people_services.workspace_create(name=slug, owner=None, slug=slug, is_exact=True)
         model_services.installation_model_allow(workspace=made, is_allowed=True)
         with connection.transaction():
-            fill(connection, base.pk, made.pk, copies)
+            fill(connection, base.pk, made.pk, copies, tables)
         connection.execute("VACUUM ANALYZE")
+    if is_of_passages:
+        return made
     if with_graph:
         projection.rebuild(made.pk, graph_store())
     snapshot.renew(made.pk)
@@ -129,10 +146,15 @@ def superuser() -> psycopg.Connection:
 
 
 def fill(
-    connection: psycopg.Connection, base_id: uuid.UUID, workspace_id: uuid.UUID, copies: int
+    connection: psycopg.Connection,
+    base_id: uuid.UUID,
+    workspace_id: uuid.UUID,
+    copies: int,
+    tables: frozenset[str],
 ) -> None:
     """Write the rows of all copies into an empty workspace."""
     base = {name: read(connection, name, base_id) for name in TABLES}
+    base |= {name: replace(base[name], rows=()) for name in TABLES if name not in tables}
     made = copies_of(base, base_id, workspace_id, copies)
     totals = Totals(base, made)
     connection.execute("SET LOCAL session_replication_role = replica")

@@ -27,12 +27,19 @@ class StageOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Reports a stage's progress. Calling it renews the lease and raises if cancelled."""
+    """Reports a stage's progress. Calling it renews the lease and raises if cancelled.
+
+    It may end the turn, too; ``hold`` does not, in the middle of work that would be lost.
+    """
 
     report: Callable[[int, int], None]
+    holding: Callable[[int, int], None] | None = None
 
     def __call__(self, done: int, total: int) -> None:
         self.report(done, total)
+
+    def hold(self, done: int, total: int) -> None:
+        (self.holding or self.report)(done, total)
 
 
 def _ignore(_done: int, _total: int) -> None:

@@ -88,7 +88,7 @@ def progress_of(
     long again: the next turn begins with the same preparations, and would end after them.
     """
     report = _reporter(runs, beside)
-    return Progress(report=_giving_way(report, turns) if turns else report)
+    return Progress(report=_giving_way(report, turns) if turns else report, holding=report)
 
 
 def renew(runs: Sequence[StageRun]) -> None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ingestion.knowledge import corpus
 from ingestion.models import Cell, CellIndex, IngestionJob
 from ingestion.stage import Progress, StageOutcome
-from ingestion.vectors.chunks import literals
+from ingestion.vectors.chunks import literals, vectors_of
 from kb_project.llm.ports import Embedder, Vectors
 from kb_project.ports import Ports
 from kb_project.sql import run_sql, run_sql_count
@@ -228,14 +228,6 @@ def question_of(text: str) -> str:
     """
     words = text.split()
     return " ".join(words[len(words) // 2 :][:WORDS])[:CHARACTERS]
-
-
-def vectors_of(sent: list[bytes]) -> Vectors:
-    """Read what ``halfvec_send`` writes: the dimension and two empty bytes, then the numbers, each
-    of two bytes with the higher first.
-    """
-    rows = np.frombuffer(b"".join(sent), ">f2").reshape(len(sent), -1)
-    return rows[:, 2:].astype(np.float32)
 
 
 def centres_of(vectors: Vectors, wanted: int) -> Vectors:

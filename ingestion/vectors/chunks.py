@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Final, LiteralString
 
+import numpy as np
 from django.db.models import Exists, OuterRef, QuerySet
 
 from ingestion.models import Chunk, ChunkEmbedding
@@ -143,10 +144,17 @@ def situated(chunk: Chunk) -> str:
     return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text
 
 
+def vectors_of(sent: Sequence[bytes]) -> Vectors:
+    """Read what ``halfvec_send`` writes: the dimension and two empty bytes, then the numbers, each
+    of two bytes with the higher first.
+    """
+    rows = np.frombuffer(b"".join(sent), ">f2").reshape(len(sent), -1)
+    return rows[:, 2:].astype(np.float32)
+
+
 def literals(rows: Vectors) -> list[str]:
     """Each vector in Postgres syntax.
 
-    >>> import numpy as np
     >>> literals(np.array([[0.5, -1.0]], np.float32))
     ['[0.5,-1.0]']
     """

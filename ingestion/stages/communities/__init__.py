@@ -15,10 +15,10 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from itertools import starmap
 from typing import Any, Final, LiteralString
 from uuid import UUID, uuid5
 
+import numpy as np
 from django.utils import timezone
 
 from ingestion.models import Clustering, Entity, IngestionJob
@@ -26,20 +26,23 @@ from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities import keeping
 from ingestion.stages.communities.clustering import Cluster, hierarchy
-from ingestion.stages.communities.graph import PLACES, Graph, Link
+from ingestion.stages.communities.graph import PLACES, UNKNOWN, Graph
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, stream_sql, temporary_rows
 from workspaces import access
 
 # Overlapping chunks repeat a sentence; its offset in the document identifies it. Which is the first
 # and the last depends on when documents were added, not on their ids: one that is added again has
-# another.
+# another. Columns of packed numbers: a million rows would be five million objects.
 LINKS: Final[LiteralString] = """
 WITH document AS MATERIALIZED (
     SELECT id, row_number() OVER (ORDER BY created_at, id) * %(places)s AS place
       FROM ingestion_document WHERE workspace_id = %(workspace)s
 )
-SELECT source.number, target.number, relationship.weight, first, last
+SELECT coalesce(string_agg(int4send(source.number) || int4send(target.number), ''::bytea), ''),
+       coalesce(string_agg(float8send(relationship.weight), ''::bytea), ''),
+       coalesce(string_agg(int8send(coalesce(first, %(unknown)s))
+                           || int8send(coalesce(last, %(unknown)s)), ''::bytea), '')
 FROM ingestion_relationship AS relationship
 JOIN numbered_entities AS source ON source.id = relationship.source_id
 JOIN numbered_entities AS target ON target.id = relationship.target_id
@@ -55,7 +58,7 @@ WHERE relationship.workspace_id = %(workspace)s
 COMMUNITIES: Final[LiteralString] = """
 SELECT id, level, parent_id, size, members
 FROM ingestion_community AS community
-LEFT JOIN (SELECT community_id, array_agg(entity.number) AS members
+LEFT JOIN (SELECT community_id, string_agg(int4send(entity.number), ''::bytea) AS members
              FROM ingestion_communitymember AS member
              JOIN numbered_entities AS entity ON entity.id = member.entity_id
             WHERE member.workspace_id = %(workspace)s
@@ -146,8 +149,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         rows = ((entity, number) for number, entity in enumerate(entities))
         with temporary_rows("numbered_entities", numbered, rows):
             old = _load(workspace_id)
-            given = {"workspace": workspace_id, "places": PLACES}
-            graph = Graph.of(len(entities), starmap(Link, stream_sql(LINKS, given)))
+            graph = _graph(workspace_id, len(entities))
         clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id))
         new = identified(clusters, old, workspace_id, entities)
         found = changes(old, new)
@@ -171,9 +173,22 @@ def _clusters(workspace_id: UUID, graph: Graph, old: Sequence[Cluster]) -> Seque
 def _load(workspace_id: UUID) -> dict[UUID, Group]:
     rows = stream_sql(COMMUNITIES, {"workspace": workspace_id})
     return {
-        id_: Group(id_, level, parent, frozenset(members or ()), size)
+        id_: Group(
+            id_, level, parent, frozenset(np.frombuffer(members or b"", ">i4").tolist()), size
+        )
         for id_, level, parent, size, members in rows
     }
+
+
+def _graph(workspace_id: UUID, size: int) -> Graph:
+    given = {"workspace": workspace_id, "places": PLACES, "unknown": UNKNOWN}
+    [(ends, weights, sentences)] = run_sql(LINKS, given)
+    return Graph.of(
+        size,
+        np.frombuffer(ends, ">i4").reshape(-1, 2).astype(np.int64),
+        np.frombuffer(weights, ">f8").astype(np.float64),
+        np.frombuffer(sentences, ">i8").reshape(-1, 2).astype(np.int64),
+    )
 
 
 def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:

@@ -336,8 +336,8 @@ def _homes(clusters: Iterable[tuple[int, Cluster]], size: int) -> Homes:
 def modularity(homes: Homes, graph: Graph) -> float:
     """Newman's modularity of the clusters that the entities are in; the others do not count.
 
-    >>> from ingestion.stages.communities.graph import Link
-    >>> graph = Graph.of(5, [Link(0, 1, 1.0), Link(2, 3, 1.0)])
+    >>> links = np.array([[0, 1], [2, 3]])
+    >>> graph = Graph.of(5, links, np.ones(2), np.full_like(links, -1))
     >>> halves, whole = np.array([0, 0, 1, 1, -1]), np.array([0, 0, 0, 0, -1])
     >>> modularity(halves, graph), modularity(whole, graph)
     (0.5, 0.0)

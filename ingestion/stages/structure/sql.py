@@ -33,8 +33,34 @@ SELECT md5(concat_ws(' ',
            WHERE workspace_id = %(workspace)s) AS searched)))
 """
 
-# The facts that link an entity with others of its topic. What more weight binds comes first; one
-# passage, often a list of names, makes nothing central: most names are in one, and left out early.
+# Topics of which anything has changed since their report, and the members of some topics.
+CHANGED: Final[LiteralString] = """
+SELECT id FROM ingestion_community WHERE workspace_id = %(workspace)s AND is_changed
+"""
+MEMBERS: Final[LiteralString] = """
+SELECT DISTINCT entity_id FROM ingestion_communitymember
+ WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
+"""
+
+# Entities whose facts are in two passages: one passage, often a list of names, makes nothing
+# central, and most names are in one.
+TOLD: Final[LiteralString] = """
+WITH link (fact, entity_id) AS (
+    SELECT id, source_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+    UNION ALL
+    SELECT id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+)
+SELECT entity_id
+FROM (SELECT DISTINCT link.entity_id, evidence.chunk_id
+      FROM link
+      JOIN ingestion_evidence AS evidence
+        ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = link.fact
+      WHERE link.entity_id = ANY (%(named)s::uuid[])) AS pair
+GROUP BY entity_id HAVING count(*) >= %(least)s
+"""
+
+# The facts that link an entity that ``TOLD`` found with others of its topic. What more weight binds
+# comes first.
 CENTRAL: Final[LiteralString] = """
 WITH link (fact, entity_id, other_id, weight) AS (
     SELECT id, source_id, target_id, weight FROM ingestion_relationship
@@ -45,21 +71,14 @@ WITH link (fact, entity_id, other_id, weight) AS (
 ), member AS (
     SELECT community_id, entity_id FROM ingestion_communitymember
     WHERE workspace_id = %(workspace)s AND community_id <> %(rest)s
-), told AS MATERIALIZED (
-    SELECT entity_id
-    FROM (SELECT DISTINCT link.entity_id, evidence.chunk_id
-          FROM link
-          JOIN ingestion_evidence AS evidence
-            ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = link.fact
-          WHERE link.entity_id = ANY (%(named)s::uuid[])) AS pair
-    GROUP BY entity_id HAVING count(*) >= %(least)s
+      AND (%(topics)s::uuid[] IS NULL OR community_id = ANY (%(topics)s::uuid[]))
 ), inside AS (
     SELECT mine.community_id, link.entity_id, link.fact, link.weight
     FROM link
-    JOIN told ON told.entity_id = link.entity_id
     JOIN member AS mine ON mine.entity_id = link.entity_id
     JOIN member AS theirs
       ON theirs.entity_id = link.other_id AND theirs.community_id = mine.community_id
+    WHERE link.entity_id = ANY (%(told)s::uuid[])
 ), bound AS (
     SELECT community_id, entity_id, count(*) AS facts,
            round(sum(weight::numeric), 4) AS strength
@@ -110,6 +129,7 @@ WITH said (entity_id, other_id, fact, document_id, chunk_id) AS (
     JOIN ingestion_communitymember AS member
       ON member.workspace_id = %(workspace)s AND member.entity_id = said.other_id
     WHERE member.community_id <> %(rest)s AND said.entity_id = ANY (%(named)s::uuid[])
+      AND (%(topics)s::uuid[] IS NULL OR member.community_id = ANY (%(topics)s::uuid[]))
     GROUP BY member.community_id, said.entity_id
 ), placed AS (
     SELECT figures.*, row_number() OVER (
@@ -186,7 +206,10 @@ GROUP BY searched.document_id
 """
 
 CLEAR: Final[tuple[LiteralString, ...]] = (
-    "DELETE FROM ingestion_topicstanding WHERE workspace_id = %(workspace)s",
+    """
+    DELETE FROM ingestion_topicstanding WHERE workspace_id = %(workspace)s
+       AND (%(topics)s::uuid[] IS NULL OR community_id = ANY (%(topics)s::uuid[]))
+    """,
     "DELETE FROM ingestion_topicbridge WHERE workspace_id = %(workspace)s",
     "DELETE FROM ingestion_lonedocument WHERE workspace_id = %(workspace)s",
 )

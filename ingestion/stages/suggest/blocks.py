@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingestion.stages.suggest.features import Candidate, bare
-from ingestion.stages.suggest.naming import SHORTEST_SPELLED, Common, acronyms, is_short
+from ingestion.stages.suggest.naming import SHORTEST_SPELLED, Common, acronyms
 
 CROWD: Final = 16
 """A key with more entities than this is no reason to compare them."""
@@ -47,7 +47,7 @@ def candidates(
     Entities have some twenty keys each. Their hashes and the pairs are numbers in arrays: as
     strings and tuples they would take gigabytes.
     """
-    rows = sorted(entities, key=lambda one: one.id)
+    rows = sorted(entities, key=lambda one: one.id.int)
     keys, sizes = array("q"), array("i")
     for entity in rows:
         filed = set(keys_of(entity, common))
@@ -91,7 +91,7 @@ def keys_of(entity: Candidate, common: Common) -> Iterator[str]:
 
 def _initials(entity: Candidate, words: tuple[str, ...]) -> Iterator[str]:
     if len(words) == 1:
-        if is_short(entity):
+        if entity.is_initials:
             yield f"i:{entity.key}"
         return
     yield from (f"i:{short}" for short in acronyms(words) if len(short) > 1)

@@ -119,6 +119,7 @@ def distinctive(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for word in words if word not in SMALL) or words
 
 
+MOST_INITIALS: Final = 6
 # An untyped name may be of any type.
 UNTYPED: Final = frozenset({"name", "concept", "other", ""})
 
@@ -165,6 +166,14 @@ class Candidate:
     def numbering(self) -> tuple[str, ...]:
         """The words that tell numbered things apart."""
         return numbering(self.words)
+
+    @cached_property
+    def is_initials(self) -> bool:
+        """Whether it is one short word in capitals."""
+        if len(self.words) != 1:
+            return False
+        letters = [letter for letter in self.name if letter.isalpha()]
+        return 2 <= len(letters) <= MOST_INITIALS and all(map(str.isupper, letters))
 
     @property
     def moves(self) -> int:

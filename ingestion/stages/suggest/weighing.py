@@ -48,8 +48,9 @@ def weighed(
 ) -> list[Suggestion]:
     """The pairs that may be one by names and neighbours, the most certain first."""
     found = {}
-    in_texts = [(entities[one], entities[other]) for one, other in stated]
-    for one, other in chain(pairs, in_texts):
+    named = (pair for pair in pairs if naming.may_be_one(*pair))
+    in_texts = ((entities[one], entities[other]) for one, other in stated)
+    for one, other in chain(named, in_texts):
         pair = pair_of(one.id, other.id)
         reasons = reasons_for(one, other, entities, common, stated.get(pair))
         certainty = certainty_of(reasons)

@@ -4,8 +4,8 @@ In: chunks with vectors.  Out: SummaryNode rows with their edges, one SummaryTre
 of several chunks, and one over the documents' roots. A document of one chunk is its own root.
 Safe to repeat: a tree whose leaves and writer are unchanged is skipped; otherwise, clusters stay as
 they were where they can (``layout``), and nodes with the same children keep their id, text and
-vector. A document's tree is saved in one transaction, so a
-stopped run resumes where it was.
+vector. A tree is saved in one transaction, and the nodes of its long layers before that, a few at a
+time: a stopped run resumes where it was.
 
 Vectors may arrive after the refresh that needs them: documents are processed once they are
 complete, and the tree over all of them waits until no vectors are being made.
@@ -14,9 +14,8 @@ complete, and the tree over all of them waits until no vectors are being made.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from typing import Final
 from uuid import UUID
@@ -24,7 +23,7 @@ from uuid import UUID
 from ingestion.models import IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.tree import rows
-from ingestion.stages.tree.growth import Item, Known, Tree, grow
+from ingestion.stages.tree.growth import Item, Known, Node, Tree, Units, grow
 from ingestion.stages.tree.layout import Layout
 from ingestion.stages.tree.writing import Writer, writer_for
 from kb_project.llm.ports import Embedder
@@ -32,18 +31,19 @@ from kb_project.ports import Ports
 from kb_project.sql import Row, bulk_plans, run_sql
 from workspaces import access
 
-# Chunks whose documents are summarised together: enough parallel calls, bounded memory.
+# Chunks whose documents are summarised together: enough parallel calls, bounded memory. Without
+# calls, a few seconds of work, which a turn's end would not lose.
 CHUNKS_AT_ONCE: Final = 400
+CHUNKS_WITHOUT_CALLS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What every step of a run needs."""
+    """What every step of a run needs; the shelf of trees that are not complete."""
 
     workspace_id: UUID
     writer: Writer
     embedder: Embedder
-    tick: Callable[[], None]
 
     @property
     def values(self) -> dict[str, object]:
@@ -57,23 +57,30 @@ class _Work:
         """Whether the node may stay: a node that the model failed to write is tried again."""
         return node.summary.written_by == self.writer.name
 
+    def keep_layout(self, tree: Tree) -> None:
+        with access.in_workspace(self.workspace_id):
+            rows.save_layout(self.workspace_id, tree, fingerprint=self.embedder.fingerprint)
+
+    def keep_nodes(self, tree: Tree, nodes: Sequence[Node]) -> set[UUID]:
+        fingerprint = self.embedder.fingerprint
+        with access.in_workspace(self.workspace_id):
+            return rows.save_nodes(self.workspace_id, tree, nodes, fingerprint=fingerprint)
+
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
-    writer = writer_for(ports.chat)
-    work = _Work(job.workspace_id, writer, ports.embedder, partial(progress, 0, 0))
+    work = _Work(job.workspace_id, writer_for(ports.chat), ports.embedder)
     with access.in_workspace(job.workspace_id), bulk_plans():
         run_sql(rows.FORGET_SINGLE, work.values)
         stale = [(row[0], row[1], row[2]) for row in run_sql(rows.STALE_DOCUMENTS, work.values)]
-    done, written = 0, 0
-    for batch in batches(stale):
-        work = _Work(
-            job.workspace_id, writer, ports.embedder, partial(progress, done, len(stale) + 1)
-        )
-        written += _build_documents(work, {document: digest for document, digest, _ in batch})
-        done += len(batch)
-        progress(done, len(stale) + 1)
-    written += _build_collection(work)
-    progress(len(stale) + 1, len(stale) + 1)
+    units, written = Units(progress, total=len(stale) + 1), 0
+    units.hold()
+    for batch in batches(stale, CHUNKS_AT_ONCE if ports.chat else CHUNKS_WITHOUT_CALLS):
+        written += _build_documents(work, units, {owner: digest for owner, digest, _ in batch})
+        units.done += len(batch)
+        units.tick()
+    written += _build_collection(work, units)
+    units.done += 1
+    units.tick()
     return StageOutcome(written=written)
 
 
@@ -94,7 +101,7 @@ def is_missed(workspace_id: UUID, fingerprint: str) -> bool:
 
 
 def batches(
-    stale: Sequence[tuple[UUID, str, int]], most: int = CHUNKS_AT_ONCE
+    stale: Sequence[tuple[UUID, str, int]], most: int
 ) -> Iterator[list[tuple[UUID, str, int]]]:
     """Documents in order, in batches of at most ``most`` chunks unless one alone has more."""
     batch: list[tuple[UUID, str, int]] = []
@@ -107,10 +114,10 @@ def batches(
         yield batch
 
 
-def _build_documents(work: _Work, digests: dict[UUID, str]) -> int:
+def _build_documents(work: _Work, units: Units, digests: dict[UUID, str]) -> int:
     """Build and save the trees of some documents; return how many nodes were made."""
     trees = _load(work, digests)
-    grow(trees, work.writer, work.embedder, work.tick)
+    grow(trees, work.writer, work.embedder, units, work)
     return sum(_save(work, tree) for tree in trees)
 
 
@@ -151,10 +158,10 @@ def _save(work: _Work, tree: Tree) -> int:
         is_saved = rows.save(
             work.workspace_id, tree, writer=work.writer.key, fingerprint=fingerprint
         )
-    return sum(not node.is_kept for node in tree.nodes) if is_saved else 0
+    return sum(node.draft.digest not in tree.known for node in tree.nodes) if is_saved else 0
 
 
-def _build_collection(work: _Work) -> int:
+def _build_collection(work: _Work, units: Units) -> int:
     """The tree over the documents' roots, once no vectors are being made."""
     workspace_id, fingerprint = work.workspace_id, work.embedder.fingerprint
     with access.in_workspace(workspace_id), bulk_plans():
@@ -167,7 +174,8 @@ def _build_collection(work: _Work) -> int:
             run_sql(rows.FORGET_COLLECTION, work.values)
             return 0
         tree = _load_collection(work, roots)
-    grow([tree], work.writer, work.embedder, work.tick)
+    units.hold()
+    grow([tree], work.writer, work.embedder, units, work)
     return _save(work, tree)
 
 

@@ -15,7 +15,7 @@ with room.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import ceil, sqrt
 from typing import Final
 
@@ -43,6 +43,7 @@ Indexes = NDArray[np.int64]
 
 # An item's probability of being in the cluster, by the item's index.
 Cluster = dict[int, float]
+Tick = Callable[[], None]
 
 # Tokens of text per summary. RAPTOR's clusters have 6.7 items on average; these passages have 800.
 TEXT_LIMIT: Final = 5_500
@@ -52,32 +53,66 @@ MOST_LAYERS: Final = 5
 FEW: Final = DIMENSIONS + 1
 
 
-def layer(vectors: Vectors, tokens: Sequence[int], *, limit: int, is_last: bool) -> list[Cluster]:
+def _nothing() -> None:
+    """For whoever does not mind that it takes long."""
+
+
+class Centres:
+    """The means of clusters of rows of ``vectors``, kept while rows join and leave them."""
+
+    def __init__(self, clusters: Sequence[Iterable[int]], vectors: Vectors) -> None:
+        self._vectors = vectors
+        self.means: Vectors = np.zeros((len(clusters), vectors.shape[1]), vectors.dtype)
+        self._is_empty = np.ones(len(clusters), bool)
+        for place, rows in enumerate(clusters):
+            self.renew(place, rows)
+
+    def renew(self, place: int, rows: Iterable[int]) -> None:
+        """Tell what a cluster has now."""
+        members = list(rows)
+        self._is_empty[place] = not members
+        if members:
+            self.means[place] = self._vectors[members].mean(axis=0)
+
+    def nearest(self, vector: Vectors, among: NDArray[np.bool_] | None = None) -> int:
+        """The cluster whose mean is most similar, of those that have any row."""
+        may = ~self._is_empty if among is None else among & ~self._is_empty
+        return int(np.argmax(np.where(may, self.means @ vector, -np.inf)))
+
+
+def layer(
+    vectors: Vectors,
+    tokens: Sequence[int],
+    *,
+    limit: int,
+    is_last: bool,
+    tick: Tick = _nothing,
+) -> list[Cluster]:
     """Clusters that cover all items: one, or at most half as many as items.
 
     ``tokens`` are the lengths of the items' texts. The last layer is always one cluster; so are two
-    or three items, however long they are.
+    or three items, however long they are. ``tick`` is called every few seconds.
     """
     everything = dict.fromkeys(range(len(tokens)), 1.0)
     if is_last or len(tokens) <= SMALLEST:
         return [everything]
-    found = [everything] if len(tokens) <= FEW else clusters(vectors)
-    parts = [part for group in found for part in _split(group, vectors, tokens, limit)]
+    found = [everything] if len(tokens) <= FEW else clusters(vectors, tick)
+    parts = [part for group in found for part in _split(group, vectors, tokens, limit, tick)]
     if len(parts) > len(tokens) // 2:
         # Items in several clusters can result in as many parts as there are items.
         firm = [dict.fromkeys(items, 1.0) for items in cores(found) if items]
-        parts = [part for group in firm for part in _split(group, vectors, tokens, limit)]
+        parts = [part for group in firm for part in _split(group, vectors, tokens, limit, tick)]
     return _joined(parts, vectors, tokens, limit)
 
 
 def _split(
-    group: Cluster, vectors: Vectors, tokens: Sequence[int], limit: int
+    group: Cluster, vectors: Vectors, tokens: Sequence[int], limit: int, tick: Tick
 ) -> Iterator[Cluster]:
     if len(group) <= SMALLEST or _size(group, tokens) <= limit:
         yield group
         return
-    for part in _divided(sorted(group), vectors):
-        yield from _split({item: group[item] for item in part}, vectors, tokens, limit)
+    for part in _divided(sorted(group), vectors, tick):
+        yield from _split({item: group[item] for item in part}, vectors, tokens, limit, tick)
 
 
 def _joined(
@@ -87,16 +122,16 @@ def _joined(
     pairs, and each part costs a summary.
     """
     joined = list(parts)
-    centres = np.stack([vectors[list(part)].mean(axis=0) for part in parts])
+    centres = Centres(joined, vectors)
     sizes = np.array([_size(part, tokens) for part in parts])
     for one in sorted(range(len(joined)), key=lambda one: len(joined[one])):
         has_room = sizes + sizes[one] <= limit
         has_room[one] = False
         if len(joined[one]) > SMALLEST or not has_room.any():
             continue
-        near = int(np.argmax(np.where(has_room, centres @ centres[one], -np.inf)))
+        near = centres.nearest(centres.means[one], has_room)
         joined[near] = dict(sorted({**joined[near], **joined[one]}.items()))
-        centres[near] = vectors[list(joined[near])].mean(axis=0)
+        centres.renew(near, joined[near])
         sizes[near], sizes[one], joined[one] = sizes[near] + sizes[one], limit + 1, {}
     return [part for part in joined if part]
 
@@ -105,16 +140,16 @@ def _size(group: Iterable[int], tokens: Sequence[int]) -> int:
     return sum(tokens[item] for item in group)
 
 
-def _divided(items: Sequence[int], vectors: Vectors) -> list[list[int]]:
+def _divided(items: Sequence[int], vectors: Vectors, tick: Tick) -> list[list[int]]:
     """Two or more disjoint parts, none of them of a single item."""
-    inside = cores(clusters(vectors[list(items)]))
+    inside = cores(clusters(vectors[list(items)], tick))
     parts = [[items[i] for i in part] for part in inside if part]
     half = len(items) // 2
     return parts if len(parts) > 1 else [list(items[:half]), list(items[half:])]
 
 
 # --- clusters -------------------------------------------------------------------------------------
-def clusters(vectors: Vectors) -> list[Cluster]:
+def clusters(vectors: Vectors, tick: Tick = _nothing) -> list[Cluster]:
     """Clusters that cover every row of ``vectors``; an item may be in several.
 
     The same rows in the same order give the same clusters. Each has at least two items whose
@@ -122,12 +157,13 @@ def clusters(vectors: Vectors) -> list[Cluster]:
     """
     if len(vectors) <= SMALLEST:
         return [dict.fromkeys(range(len(vectors)), 1.0)] if len(vectors) else []
-    # Copies stay together; as points they would only be zero distances.
-    distinct, copies = np.unique(vectors.round(5), axis=0, return_inverse=True)
-    found = [
-        {item: found[of] for item, of in enumerate(copies.ravel().tolist()) if of in found}
-        for found in _found(distinct)
-    ]
+    found = []
+    for part in _parts(vectors):
+        tick()
+        found += [
+            {int(part[item]): probability for item, probability in cluster.items()}
+            for cluster in _clusters(vectors[part])
+        ]
     return consolidated(found, vectors)
 
 
@@ -148,27 +184,28 @@ def consolidated(found: Sequence[Cluster], vectors: Vectors) -> list[Cluster]:
     """Drop clusters that are no item's first choice; merge those with a single such item."""
     inside = cores(found)
     kept = [(dict(found[i]), items) for i, items in enumerate(inside) if items]
-    while len(kept) > 1:
-        lone = next((i for i, (_, items) in enumerate(kept) if len(items) < 2), None)
-        if lone is None:
-            break
-        cluster, items = kept.pop(lone)
-        near = _nearest(vectors[items[0]], [others for _, others in kept], vectors)
+    centres = Centres([items for _, items in kept], vectors)
+    left = len(kept)
+    for place, (cluster, items) in enumerate(kept):
+        if len(items) > 1 or left == 1:
+            continue
+        centres.renew(place, [])
+        near = centres.nearest(vectors[items[0]])
         for item, probability in cluster.items():
             kept[near][0][item] = max(probability, kept[near][0].get(item, 0.0))
         kept[near][1].extend(items)
-    return [dict(sorted(cluster.items())) for cluster, _ in kept]
+        centres.renew(near, kept[near][1])
+        cluster.clear()
+        left -= 1
+    return [dict(sorted(cluster.items())) for cluster, _ in kept if cluster]
 
 
-def _nearest(vector: Vectors, groups: Sequence[list[int]], vectors: Vectors) -> int:
-    return int(np.argmax([float(vectors[items].mean(axis=0) @ vector) for items in groups]))
-
-
-def _found(vectors: Vectors) -> Iterator[Cluster]:
-    """Clusters of distinct vectors."""
-    for part in _parts(vectors):
-        for cluster in _mixture(_reduced(vectors[part])):
-            yield {int(part[item]): probability for item, probability in cluster.items()}
+def _clusters(vectors: Vectors) -> Iterator[Cluster]:
+    """Clusters of a part. Copies stay together; as points they would only be zero distances."""
+    distinct, copies = np.unique(vectors.round(5), axis=0, return_inverse=True)
+    of = copies.ravel().tolist()
+    for found in _mixture(_reduced(distinct)):
+        yield {item: found[place] for item, place in enumerate(of) if place in found}
 
 
 def _parts(vectors: Vectors) -> list[Indexes]:

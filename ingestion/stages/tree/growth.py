@@ -6,15 +6,16 @@ trees, and their vectors made together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final, Protocol
 from uuid import UUID, uuid5
 
 import numpy as np
 
-from ingestion.stages.tree.clustering import MOST_LAYERS, Cluster, layer
+from ingestion.stage import Progress
+from ingestion.stages.tree.clustering import MOST_LAYERS, Cluster, Tick, layer
 from ingestion.stages.tree.layout import Layout, is_overlong, leaf_keys
 from kb_project.llm.ports import Embedder, Vectors
 from kb_project.text.regions import Region, is_furniture
@@ -26,6 +27,9 @@ EXTRACTIVE: Final = "extractive"
 
 # A few seconds of work on a small machine.
 EMBEDDED_AT_ONCE: Final = 16
+
+# New nodes of a layer from which on they are kept while it is written.
+LONG_LAYER: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +134,28 @@ class Node:
     is_kept: bool
 
 
-Tick = Callable[[], None]
+@dataclass(slots=True)
+class Units:
+    """How far the work is: documents, the tree over them, and the summaries of long layers."""
+
+    progress: Progress
+    total: int
+    done: int = 0
+
+    def hold(self) -> None:
+        """In the middle of work that would be lost if the turn ended."""
+        self.progress.hold(self.done, self.total)
+
+    def tick(self) -> None:
+        """Where what was done before is found again."""
+        self.progress(self.done, self.total)
 
 
 class Writer(Protocol):
     """Writes the summary of each draft from texts of at most ``limit`` tokens in total.
 
     ``name`` is the signature; ``key`` changes whenever the same draft would give another text.
+    ``at_once`` is how many drafts are written before they are kept, in a layer of many.
     """
 
     @property
@@ -148,8 +167,11 @@ class Writer(Protocol):
     @property
     def limit(self) -> int: ...
 
-    def write(self, drafts: Sequence[Draft], tick: Tick) -> list[Summary]:
-        """One summary per draft, in order. ``tick`` is called every so often."""
+    @property
+    def at_once(self) -> int: ...
+
+    def write(self, drafts: Sequence[Draft], units: Units) -> list[Summary]:
+        """One summary per draft, in order."""
 
 
 # Nodes already stored, by digest.
@@ -178,9 +200,9 @@ class Tree:
         if not self.layout.fits(self.keys):
             self.layout = Layout()
 
-    def drafts(self, number: int, writer: Writer, fingerprint: str) -> list[Draft]:
+    def drafts(self, number: int, writer: Writer, fingerprint: str, tick: Tick) -> list[Draft]:
         """The nodes of layer ``number``, yet to be written."""
-        found = self._clusters(number, writer.limit)
+        found = self._clusters(number, writer.limit, tick)
         self.keys = list(found)
         drafts = []
         for cluster in found.values():
@@ -190,7 +212,7 @@ class Tree:
             drafts.append(Draft(identity, digest, number, self.document_id, children))
         return drafts
 
-    def _clusters(self, number: int, limit: int) -> dict[str, Cluster]:
+    def _clusters(self, number: int, limit: int, tick: Tick) -> dict[str, Cluster]:
         vectors = np.stack([item.vector for item in self.items])
         tokens = [item.tokens for item in self.items]
         is_last = number == MOST_LAYERS
@@ -198,41 +220,94 @@ class Tree:
             found = self.layout.arranged(number, self.keys, vectors)
             if is_last or not is_overlong(found.values(), tokens, limit):
                 return found
-        self.layout.keep(number, self.keys, layer(vectors, tokens, limit=limit, is_last=is_last))
+        found_anew = layer(vectors, tokens, limit=limit, is_last=is_last, tick=tick)
+        self.layout.keep(number, self.keys, found_anew)
         return self.layout.arranged(number, self.keys, vectors)
 
 
-def grow(trees: Sequence[Tree], writer: Writer, embedder: Embedder, tick: Tick) -> None:
-    """Give every tree its nodes. Raises PauseError if the model makes the work wait."""
+class Shelf(Protocol):
+    """Where a tree's parts are kept before it is complete."""
+
+    def keep_layout(self, tree: Tree) -> None:
+        """Keep its clusters."""
+
+    def keep_nodes(self, tree: Tree, nodes: Sequence[Node]) -> set[UUID]:
+        """Keep nodes whose children are kept; return the ids of those that now are."""
+
+
+def grow(
+    trees: Sequence[Tree], writer: Writer, embedder: Embedder, units: Units, shelf: Shelf
+) -> None:
+    """Give every tree its nodes. Raises PauseError if the model makes the work wait.
+
+    A layer of many new nodes is kept while it is written, so that a stopped run resumes in it.
+    """
     for number in range(1, MOST_LAYERS + 1):
         planned: list[tuple[Tree, Draft]] = []
         for tree in trees:
             if len(tree.items) <= 1:
                 continue
-            drafts = tree.drafts(number, writer, embedder.fingerprint)
+            drafts = tree.drafts(number, writer, embedder.fingerprint, units.hold)
             planned += [(tree, draft) for draft in drafts]
-            tick()
-        _write(planned, writer, embedder, tick)
+            units.hold()
+        _write(planned, writer, embedder, units, shelf)
 
 
 def _write(
-    planned: Sequence[tuple[Tree, Draft]], writer: Writer, embedder: Embedder, tick: Tick
+    planned: Sequence[tuple[Tree, Draft]],
+    writer: Writer,
+    embedder: Embedder,
+    units: Units,
+    shelf: Shelf,
 ) -> None:
-    new = [draft for tree, draft in planned if draft.digest not in tree.known]
-    summaries = writer.write(new, tick)
-    vectors = embedded([summary.text for summary in summaries], embedder, tick)
-    written = {
-        draft.id: (summary, vector)
-        for draft, summary, vector in zip(new, summaries, vectors, strict=True)
-    }
+    new = [(tree, draft) for tree, draft in planned if draft.digest not in tree.known]
+    is_long = len(new) > LONG_LAYER
+    if is_long:
+        units.total += len(new)
+        for tree in _distinct(new):
+            shelf.keep_layout(tree)
+    written: dict[UUID, Node] = {}
+    step = writer.at_once if is_long else max(1, len(new))
+    for first in range(0, len(new), step):
+        part = new[first : first + step]
+        nodes = _written([draft for _, draft in part], writer, embedder, units)
+        written |= {node.draft.id: node for node in nodes}
+        if is_long:
+            written |= _kept(part, written, shelf)
+            units.done += len(part)
+            units.tick()
     grown: dict[UUID, list[Item]] = {}
     for tree, draft in planned:
-        is_kept = draft.digest in tree.known
-        summary, vector = tree.known[draft.digest] if is_kept else written[draft.id]
-        tree.nodes.append(Node(draft, summary, vector, is_kept))
-        grown.setdefault(tree.owner, []).append(summary.as_item(draft.id, vector))
-    for tree in {id(tree): tree for tree, _ in planned}.values():
+        node = written.get(draft.id) or Node(draft, *tree.known[draft.digest], is_kept=True)
+        tree.nodes.append(node)
+        vector = as_stored(node.vector) if draft.id in written else node.vector
+        grown.setdefault(tree.owner, []).append(node.summary.as_item(draft.id, vector))
+    for tree in _distinct(planned):
         tree.items = grown[tree.owner]
+
+
+def _written(
+    drafts: Sequence[Draft], writer: Writer, embedder: Embedder, units: Units
+) -> list[Node]:
+    summaries = writer.write(drafts, units)
+    vectors = embedded([summary.text for summary in summaries], embedder, units.hold)
+    made = zip(drafts, summaries, vectors, strict=True)
+    return [Node(draft, summary, vector, is_kept=False) for draft, summary, vector in made]
+
+
+def _kept(
+    part: Sequence[tuple[Tree, Draft]], written: Mapping[UUID, Node], shelf: Shelf
+) -> dict[UUID, Node]:
+    kept = {}
+    for tree in _distinct(part):
+        nodes = [written[draft.id] for of, draft in part if of is tree]
+        for id_ in shelf.keep_nodes(tree, nodes):
+            kept[id_] = replace(written[id_], is_kept=True)
+    return kept
+
+
+def _distinct(planned: Sequence[tuple[Tree, Draft]]) -> list[Tree]:
+    return list({id(tree): tree for tree, _ in planned}.values())
 
 
 def embedded(texts: Sequence[str], embedder: Embedder, tick: Tick) -> list[Vectors]:
@@ -241,6 +316,12 @@ def embedded(texts: Sequence[str], embedder: Embedder, tick: Tick) -> list[Vecto
         vectors += list(embedder.embed_passages(texts[first : first + EMBEDDED_AT_ONCE]))
         tick()
     return vectors
+
+
+def as_stored(vector: Vectors) -> Vectors:
+    """A vector in half precision, of length one again: what is above is the same if it is read."""
+    half = vector.astype(np.float16).astype(np.float32)
+    return (half / (float(np.linalg.norm(half)) or 1.0)).astype(np.float32)
 
 
 def digest_of(children: Iterable[UUID], fingerprint: str, writer: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-from ingestion.stages.tree.clustering import SMALLEST, Cluster
+from ingestion.stages.tree.clustering import SMALLEST, Centres, Cluster
 from kb_project.llm.ports import Vectors
 
 MOST_JOINED: Final = 0.25
@@ -78,13 +78,14 @@ class Layout:
             for one in clusters
         ]
         held = set().union(*found)
+        centres = Centres(found, vectors)
         for place, key in enumerate(keys):
             if place not in held:
-                near = _nearest(place, found, vectors)
-                found[near][place] = clusters[near][key] = 1.0
+                near = _joined(place, found, centres, vectors)
+                clusters[near][key] = 1.0
                 if number == 1:
                     self.joined.add(key)
-        return _distinct(_without_lone(found, vectors))
+        return _distinct(_without_lone(found, centres, vectors))
 
 
 def leaf_keys(texts: Iterable[str]) -> list[str]:
@@ -105,31 +106,31 @@ def is_overlong(clusters: Iterable[Cluster], tokens: Sequence[int], limit: int) 
     )
 
 
-def _nearest(item: int, clusters: Sequence[Cluster], vectors: Vectors) -> int:
-    """The cluster with the most similar mean, of those that have other items."""
-    likeness = {
-        place: float(vectors[others].mean(axis=0) @ vectors[item])
-        for place, one in enumerate(clusters)
-        if (others := [other for other in one if other != item])
-    }
-    return max(likeness, key=lambda place: likeness[place])
+def _joined(item: int, clusters: Sequence[Cluster], centres: Centres, vectors: Vectors) -> int:
+    """Put an item into the cluster with the most similar mean, and return its place."""
+    near = centres.nearest(vectors[item])
+    clusters[near][item] = 1.0
+    centres.renew(near, clusters[near])
+    return near
 
 
-def _without_lone(found: list[Cluster], vectors: Vectors) -> list[Cluster]:
+def _without_lone(found: list[Cluster], centres: Centres, vectors: Vectors) -> list[Cluster]:
     """A cluster left with one item has nothing to summarise: the item joins another, for now."""
     homes: defaultdict[int, int] = defaultdict(int)
     for one in found:
         for item in one:
             homes[item] += 1
-    for one in found:
-        if len(one) != 1 or sum(map(bool, found)) < 2:
+    filled = sum(map(bool, found))
+    for place, one in enumerate(found):
+        if len(one) != 1 or filled < 2:
             continue
         [item] = one
         one.clear()
+        centres.renew(place, one)
+        filled -= 1
         homes[item] -= 1
         if not homes[item]:
-            near = _nearest(item, found, vectors)
-            found[near][item] = 1.0
+            _joined(item, found, centres, vectors)
             homes[item] += 1
     return found
 

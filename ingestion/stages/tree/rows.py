@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
-import numpy as np
-
 from ingestion.models import SummaryEdge, SummaryLayout, SummaryNode, SummaryTree
-from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree
+from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, as_stored
 from ingestion.stages.tree.layout import Layout
-from kb_project.llm.ports import Vectors
+from ingestion.vectors.chunks import vectors_of
 from kb_project.sql import run_sql
 from kb_project.text.regions import from_json
 from kb_project.text.words import one_line
@@ -84,7 +82,7 @@ SELECT t.digest, t.writer, (
 """
 
 CHUNKS: Final[LiteralString] = """
-SELECT c.document_id, c.id, c.text, c.tokens, c.start, v.vector::real[], c.regions
+SELECT c.document_id, c.id, c.text, c.tokens, c.start, halfvec_send(v.vector), c.regions
   FROM ingestion_chunk AS c
   JOIN ingestion_chunkembedding AS v
     ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id AND v.fingerprint = %(fingerprint)s
@@ -95,7 +93,7 @@ SELECT c.document_id, c.id, c.text, c.tokens, c.start, v.vector::real[], c.regio
 
 # Nodes of some documents, of the tree over all documents, or by id.
 NODES: Final[LiteralString] = """
-SELECT n.document_id, n.id, n.digest, n.text, n.tokens, n.written_by, n.vector::real[]
+SELECT n.document_id, n.id, n.digest, n.text, n.tokens, n.written_by, halfvec_send(n.vector)
   FROM ingestion_summarynode AS n
  WHERE n.workspace_id = %(workspace)s AND n.fingerprint = %(fingerprint)s
    AND (n.document_id = ANY (%(documents)s::uuid[]) OR n.id = ANY (%(nodes)s::uuid[])
@@ -136,10 +134,15 @@ SELECT id FROM ingestion_summarynode
  WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
  ORDER BY id FOR KEY SHARE
 """
-FORGET_EDGES: Final[LiteralString] = """
-DELETE FROM ingestion_summaryedge AS e USING ingestion_summarynode AS n
+EDGES: Final[LiteralString] = """
+SELECT e.id, e.parent_id, e.chunk_id, e.node_id, e.probability
+  FROM ingestion_summarynode AS n
+  JOIN ingestion_summaryedge AS e ON e.workspace_id = %(workspace)s AND e.parent_id = n.id
  WHERE n.workspace_id = %(workspace)s AND n.document_id IS NOT DISTINCT FROM %(document)s::uuid
-   AND e.workspace_id = %(workspace)s AND e.parent_id = n.id
+"""
+FORGET_EDGES: Final[LiteralString] = """
+DELETE FROM ingestion_summaryedge
+ WHERE workspace_id = %(workspace)s AND id = ANY (%(edges)s::uuid[])
 """
 FORGET_NODES: Final[LiteralString] = """
 DELETE FROM ingestion_summarynode
@@ -148,6 +151,12 @@ DELETE FROM ingestion_summarynode
 """
 FORGET_TREE: Final[LiteralString] = """
 DELETE FROM ingestion_summarytree
+ WHERE workspace_id = %(workspace)s AND document_id IS NOT DISTINCT FROM %(document)s::uuid
+"""
+
+# Nodes of a tree that is not complete: the old one has them as well until then.
+COUNT_MORE: Final[LiteralString] = """
+UPDATE ingestion_summarytree SET nodes = nodes + %(number)s
  WHERE workspace_id = %(workspace)s AND document_id IS NOT DISTINCT FROM %(document)s::uuid
 """
 
@@ -183,15 +192,9 @@ SELECT coalesce((SELECT job.state = 'done' OR job.state = 'running' AND NOT EXIS
 """
 
 
-def vector_of(numbers: Sequence[float]) -> Vectors:
-    """The vector, normalised again after being stored in half precision."""
-    vector = np.asarray(numbers, np.float32)
-    return (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32)
-
-
 def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
     """Document and leaf, in the order of the documents' text."""
-    for document, id_, text, tokens, start, numbers, regions in run_sql(CHUNKS, values):
+    for document, id_, text, tokens, start, vector, regions in run_sql(CHUNKS, values):
         yield (
             document,
             Item(
@@ -199,7 +202,7 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
                 is_chunk=True,
                 text=text,
                 tokens=tokens,
-                vector=vector_of(numbers),
+                vector=as_stored(vectors_of([vector])[0]),
                 start=start,
                 regions=tuple(from_json(json.loads(regions))),
             ),
@@ -222,10 +225,13 @@ def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, StoredNo
     ids = [row[1] for row in rows]
     for node, *place, quote in run_sql(SOURCES, {"workspace": values["workspace"], "nodes": ids}):
         quotes[node].append(Quote(one_line(quote), *place))
-    for document, id_, digest, text, tokens, written_by, numbers in rows:
+    for document, id_, digest, text, tokens, written_by, vector in rows:
         sources = tuple(quotes[id_])
         summary = Summary(text, tokens, written_by, sources)
-        yield document, StoredNode(digest, summary.as_item(id_, vector_of(numbers)), summary)
+        yield (
+            document,
+            StoredNode(digest, summary.as_item(id_, as_stored(vectors_of([vector])[0])), summary),
+        )
 
 
 def layouts(values: dict[str, Any]) -> dict[UUID | None, Layout]:
@@ -241,24 +247,20 @@ def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bo
 
     False, with nothing written, if a leaf was deleted meanwhile. Call inside a transaction.
     """
-    if not _holds_leaves(workspace_id, tree):
+    leaves = [item for node in tree.nodes if node.draft.layer == 1 for item in node.draft.items]
+    if not _holds(workspace_id, leaves):
         return False
     nodes = {node.draft.id: node for node in tree.nodes}
     kept = [id_ for id_, node in nodes.items() if node.is_kept]
     scope = {"workspace": workspace_id, "document": tree.document_id, "kept": kept}
-    for statement in (FORGET_EDGES, FORGET_NODES, FORGET_TREE, FORGET_LAYOUT):
+    for statement in (FORGET_NODES, FORGET_TREE):
         run_sql(statement, scope)
-    new = [_row(workspace_id, node, fingerprint) for node in nodes.values() if not node.is_kept]
-    SummaryNode.objects.bulk_create(new, batch_size=500)
-    SummaryEdge.objects.bulk_create(
-        (edge for node in nodes.values() for edge in _edges(workspace_id, node)), batch_size=2_000
+    new = [node for node in nodes.values() if not node.is_kept]
+    SummaryNode.objects.bulk_create(
+        (_row(workspace_id, node, fingerprint) for node in new), batch_size=500
     )
-    SummaryLayout.objects.create(
-        workspace_id=workspace_id,
-        document_id=tree.document_id,
-        fingerprint=fingerprint,
-        layout=tree.layout.as_json(),
-    )
+    _save_edges(workspace_id, tree.document_id, nodes.values())
+    save_layout(workspace_id, tree, fingerprint=fingerprint)
     SummaryTree.objects.create(
         workspace_id=workspace_id,
         document_id=tree.document_id,
@@ -273,18 +275,65 @@ def save(workspace_id: UUID, tree: Tree, *, writer: str, fingerprint: str) -> bo
     return True
 
 
-def _holds_leaves(workspace_id: UUID, tree: Tree) -> bool:
-    leaves = {
-        item.id: item.is_chunk
-        for node in tree.nodes
-        if node.draft.layer == 1
-        for item in node.draft.items
+def save_layout(workspace_id: UUID, tree: Tree, *, fingerprint: str) -> None:
+    run_sql(FORGET_LAYOUT, {"workspace": workspace_id, "document": tree.document_id})
+    SummaryLayout.objects.create(
+        workspace_id=workspace_id,
+        document_id=tree.document_id,
+        fingerprint=fingerprint,
+        layout=tree.layout.as_json(),
+    )
+
+
+def save_nodes(
+    workspace_id: UUID, tree: Tree, nodes: Sequence[Node], *, fingerprint: str
+) -> set[UUID]:
+    """Save nodes of a tree that is not complete, beside those of the previous one.
+
+    Return the ids of those saved: none if anything below them is gone. A node that is stored
+    already, since the model failed to write it, waits for ``save``. Call inside a transaction.
+    """
+    if not _holds(workspace_id, [item for node in nodes for item in node.draft.items]):
+        return set()
+    ids = [node.draft.id for node in nodes]
+    stored = SummaryNode.objects.in_workspace(workspace_id).filter(pk__in=ids).values_list("pk")
+    new = {node.draft.id: node for node in nodes}
+    for (id_,) in stored:
+        del new[id_]
+    SummaryNode.objects.bulk_create(_row(workspace_id, node, fingerprint) for node in new.values())
+    SummaryEdge.objects.bulk_create(
+        (edge for node in new.values() for edge in _edges(workspace_id, node)), batch_size=2_000
+    )
+    values = {"workspace": workspace_id, "document": tree.document_id, "number": len(new)}
+    run_sql(COUNT_MORE, values)
+    return set(new)
+
+
+def _save_edges(workspace_id: UUID, document_id: UUID | None, nodes: Iterable[Node]) -> None:
+    """Make the edges of a tree those of its nodes; those that stay are not written again."""
+    missing = {
+        (edge.parent_id, edge.chunk_id, edge.node_id, edge.probability): edge
+        for node in nodes
+        for edge in _edges(workspace_id, node)
     }
-    chunks = [id_ for id_, is_chunk in leaves.items() if is_chunk]
-    others = [id_ for id_, is_chunk in leaves.items() if not is_chunk]
+    scope = {"workspace": workspace_id, "document": document_id}
+    gone = [
+        id_
+        for id_, *edge in run_sql(EDGES, scope)
+        if missing.pop((edge[0], edge[1], edge[2], edge[3]), None) is None
+    ]
+    run_sql(FORGET_EDGES, {"workspace": workspace_id, "edges": gone})
+    SummaryEdge.objects.bulk_create(missing.values(), batch_size=2_000)
+
+
+def _holds(workspace_id: UUID, items: Iterable[Item]) -> bool:
+    """Lock what nodes summarise until the transaction's end; False if anything is gone."""
+    below = {item.id: item.is_chunk for item in items}
+    chunks = [id_ for id_, is_chunk in below.items() if is_chunk]
+    others = [id_ for id_, is_chunk in below.items() if not is_chunk]
     held = run_sql(HOLD_CHUNKS, {"workspace": workspace_id, "ids": chunks})
     held += run_sql(HOLD_NODES, {"workspace": workspace_id, "ids": others})
-    return len(held) == len(leaves)
+    return len(held) == len(below)
 
 
 def _row(workspace_id: UUID, node: Node, fingerprint: str) -> SummaryNode:

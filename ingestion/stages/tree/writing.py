@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Final
 
 from ingestion.stages.tree.clustering import TEXT_LIMIT
-from ingestion.stages.tree.growth import EXTRACTIVE, Draft, Item, Quote, Summary, Tick, Writer
+from ingestion.stages.tree.growth import (
+    EXTRACTIVE,
+    Draft,
+    Item,
+    Quote,
+    Summary,
+    Units,
+    Writer,
+)
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
@@ -43,13 +51,13 @@ class ExtractiveWriter:
     name: str = EXTRACTIVE
     key: str = "extractive-2"
     limit: int = TEXT_LIMIT
+    at_once: int = 16
 
-    def write(self, drafts: Sequence[Draft], tick: Tick) -> list[Summary]:
+    def write(self, drafts: Sequence[Draft], units: Units) -> list[Summary]:
         summaries = []
-        for number, draft in enumerate(drafts):
+        for draft in drafts:
             summaries.append(summarise(draft.items))
-            if number % 50 == 49:
-                tick()
+            units.hold()
         return summaries
 
 
@@ -57,7 +65,10 @@ class ModelWriter:
     """Asks the chat model about all clusters in parallel; sentences replace unusable answers.
 
     It reads no licences, menus and contents lists: of clusters of those alone it reads nothing.
+    Replies are found again, so that the turn may end between them.
     """
+
+    at_once = 128
 
     def __init__(self, chat: ChatModel) -> None:
         self._chat = chat
@@ -67,14 +78,14 @@ class ModelWriter:
         room = chat.input_limit(Role.SUMMARISE) - OVERHEAD
         self.limit = max(LEAST_LIMIT, min(TEXT_LIMIT, room))
 
-    def write(self, drafts: Sequence[Draft], tick: Tick) -> list[Summary]:
+    def write(self, drafts: Sequence[Draft], units: Units) -> list[Summary]:
         prose = [[item for item in draft.items if not item.is_furniture] for draft in drafts]
         asked = [place for place, items in enumerate(prose) if items]
         requests = [self._request(drafts[place], prose[place]) for place in asked]
         summaries: dict[int, Summary] = {}
         for index, reply in self._chat.ask_many(requests):
             summaries[asked[index]] = self._summary(drafts[asked[index]], reply)
-            tick()
+            units.tick()
         return [summaries.get(at) or summarise(draft.items) for at, draft in enumerate(drafts)]
 
     def _request(self, draft: Draft, items: Sequence[Item]) -> ChatRequest:  # type: ignore[type-arg]  # no schema

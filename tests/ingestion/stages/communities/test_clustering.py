@@ -12,7 +12,8 @@ from ingestion.stages.communities.clustering import (
     Cluster,
     hierarchy,
 )
-from ingestion.stages.communities.graph import PLACES, Graph, Link
+from ingestion.stages.communities.graph import PLACES
+from tests.ingestion.stages.communities.graphs import Link, graph_of
 
 SIZES = st.integers(0, 40)
 TRIPLES = st.lists(
@@ -23,7 +24,7 @@ TRIPLES = st.lists(
 
 def clustered(size: int, links: list[Link], *, max_size: int = MAX_SIZE) -> list[Cluster]:
     within = [link for link in links if max(link.source, link.target) < size]
-    return hierarchy(Graph.of(size, within), max_size=max_size)
+    return hierarchy(graph_of(size, within), max_size=max_size)
 
 
 def as_links(triples: list[tuple[int, int, float]]) -> list[Link]:
@@ -163,7 +164,7 @@ def test_no_entities_give_no_clusters():
 
 
 def test_both_directions_of_a_pair_count_together():
-    assert Graph.of(2, [Link(0, 1, 1.0), Link(1, 0, 2.5)]).near(1) == {0: 3.5}
+    assert graph_of(2, [Link(0, 1, 1.0), Link(1, 0, 2.5)]).near(1) == {0: 3.5}
 
 
 def test_two_weak_directions_can_outweigh_one_strong_link():
@@ -181,7 +182,7 @@ def test_two_weak_directions_can_outweigh_one_strong_link():
 def test_components_cover_everything_once(size: int, pairs: list[tuple[int, int]]):
     inside = [(a, b) for a, b in pairs if a < size and b < size]
 
-    parts = Graph.of(size, [Link(a, b, 1.0) for a, b in inside]).components()
+    parts = graph_of(size, [Link(a, b, 1.0) for a, b in inside]).components()
 
     assert sorted(node for part in parts for node in part) == list(range(size))
     home = {node: number for number, part in enumerate(parts) for node in part}

@@ -9,7 +9,7 @@ from ingestion.models.communities import other_topics_id
 from ingestion.stages import communities
 from ingestion.stages.communities import Changes, Group, changes
 from ingestion.stages.communities.clustering import Cluster, hierarchy
-from ingestion.stages.communities.graph import Graph, Link
+from tests.ingestion.stages.communities.graphs import Link, graph_of
 
 WORKSPACE = UUID(int=99)
 TRIPLES = st.lists(
@@ -37,7 +37,7 @@ def by_members(groups: dict[UUID, Group]) -> dict[frozenset[int], UUID]:
 
 
 def from_triples(triples: list[tuple[int, int, float]]) -> list[Cluster]:
-    return hierarchy(Graph.of(25, [Link(*triple) for triple in triples]))
+    return hierarchy(graph_of(25, [Link(*triple) for triple in triples]))
 
 
 def test_new_communities_have_ids_that_follow_from_their_members():

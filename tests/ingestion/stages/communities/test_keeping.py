@@ -7,19 +7,19 @@ from hypothesis import given, strategies as st
 
 from ingestion.stages.communities import clustering
 from ingestion.stages.communities.clustering import Cluster
-from ingestion.stages.communities.graph import Graph, Link
 from ingestion.stages.communities.keeping import (
     Figures,
     brought_up_to_date,
     is_due,
     kept_or_new,
 )
+from tests.ingestion.stages.communities.graphs import Link, graph_of
 
 NODES = list(range(60))
 
 
 def hierarchy(size: int, links: list[Link]) -> list[Cluster]:
-    return clustering.hierarchy(Graph.of(size, links))
+    return clustering.hierarchy(graph_of(size, links))
 
 
 def clique(members: list[int], weight: float = 1.0) -> list[Link]:
@@ -41,7 +41,7 @@ def chain(parts: list[list[int]]) -> list[Link]:
 
 
 def after(old: list[Cluster], size: int, links: list[Link]) -> list[Cluster]:
-    return list(kept_or_new(hierarchy(size, links), old, Graph.of(size, links))[0])
+    return list(kept_or_new(hierarchy(size, links), old, graph_of(size, links))[0])
 
 
 def test_clusters_stay_where_others_would_be_hardly_better():
@@ -53,7 +53,7 @@ def test_clusters_stay_where_others_would_be_hardly_better():
         Cluster(0, frozenset({*members[5:], members[0]})),
     ]
 
-    kept, _ = kept_or_new(turned, halves, Graph.of(8, ring))
+    kept, _ = kept_or_new(turned, halves, graph_of(8, ring))
 
     assert sets(tuple(kept)) == sets(tuple(halves))
 
@@ -127,7 +127,7 @@ def assert_nested(found: list[Cluster], size: int) -> None:
 
 # --- without clustering the whole graph -----------------------------------------------------------
 def updated(old: list[Cluster], size: int, links: list[Link]) -> list[Cluster]:
-    return list(brought_up_to_date(Graph.of(size, links), old)[0])
+    return list(brought_up_to_date(graph_of(size, links), old)[0])
 
 
 def test_only_what_is_around_a_change_moves():

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from ingestion.models import (
     Community,
@@ -14,6 +16,7 @@ from ingestion.models import (
     LoneDocument,
     Mention,
     Relationship,
+    StructureState,
     TopicBridge,
     TopicStanding,
 )
@@ -99,6 +102,49 @@ def test_a_graph_that_did_not_change_is_not_looked_at_again(made: Structure):
 
     assert structure.renew(made.workspace.pk) > 0
     assert alone(made.workspace) == {}
+
+
+@pytest.fixture
+def large(made: Structure) -> Structure:
+    """A workspace that took long, whose light has lost a fact since."""
+    gone = made.entities["Bo Strand"], made.entities["Skarrow"]
+    with access.in_workspace(made.workspace.pk):
+        StructureState.objects.in_workspace(made.workspace).update(seconds=structure.LONG)
+        links = Relationship.objects.in_workspace(made.workspace)
+        assert links.filter(source__in=gone, target__in=gone).delete()[0]
+        topics = Community.objects.in_workspace(made.workspace)
+        topics.update(is_changed=False)
+        topics.filter(pk=made.light.community_id).update(is_changed=True)
+    return made
+
+
+def test_topics_that_changed_in_a_large_workspace_are_as_if_all_were_looked_at(large: Structure):
+    structure.renew(large.workspace.pk)
+    found = [standings(large, kind) for kind in ("central", "documented")]
+
+    with access.in_workspace(large.workspace.pk):
+        StructureState.objects.in_workspace(large.workspace).delete()
+    structure.renew(large.workspace.pk)
+
+    assert found == [standings(large, kind) for kind in ("central", "documented")]
+    assert found[0]["light"] == [("Ada Lind", 2, 3, 2)]
+
+
+@pytest.mark.parametrize(("days", "is_oil_looked_at"), [(0, False), (2, True)])
+def test_topics_that_did_not_change_in_a_large_workspace_are_looked_at_once_a_day(
+    large: Structure, days: int, is_oil_looked_at: bool
+):
+    with access.in_workspace(large.workspace.pk):
+        state = StructureState.objects.in_workspace(large.workspace)
+        state.update(computed_at=timezone.now() - timedelta(days=days))
+        rows_of_oil = TopicStanding.objects.in_workspace(large.workspace)
+        rows_of_oil.filter(community=large.oil.community_id).delete()
+
+    structure.renew(large.workspace.pk)
+
+    assert "light" in standings(large, "central")
+    assert ("oil" in standings(large, "central")) == is_oil_looked_at
+    assert structure.renew(large.workspace.pk) == 0
 
 
 def test_what_is_deleted_takes_its_place_along(made: Structure):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from ingestion.stages.suggest import blocks, naming
 from ingestion.stages.suggest.features import Reason
@@ -8,6 +9,10 @@ from ingestion.stages.suggest.naming import Common, acronyms
 from tests.ingestion.stages.suggest.things import thing
 
 NOTHING = Common()
+WORDS = st.sampled_from(
+    "Dr Acme Inc of Voar voars University Univ Marley Marlez J Jo Hallgrim Halgrim".split()
+)
+NAMES = st.lists(WORDS, min_size=1, max_size=4).map(" ".join)
 
 
 def reason(one: str, other: str, kind: str = "person", common: Common = NOTHING) -> Reason | None:
@@ -16,6 +21,7 @@ def reason(one: str, other: str, kind: str = "person", common: Common = NOTHING)
     found = [look(left, right, common) for look in naming.BY_NAME]
     back = [look(right, left, common) for look in naming.BY_NAME]
     assert [one and one.weight for one in found] == [one and one.weight for one in back]
+    assert naming.may_be_one(left, right) or not any(found)
     return max((one for one in found if one), key=lambda one: one.weight, default=None)
 
 
@@ -139,3 +145,13 @@ def test_common_words_are_counted_once_a_name():
 
     assert common.words["sea"] == 2
     assert common.initials["ss"] == 2
+
+
+@settings(max_examples=200)
+@given(NAMES, NAMES)
+def test_no_two_names_that_may_be_one_are_passed_over(one: str, other: str):
+    for name in (one, one.upper(), one.replace(" ", "")):
+        left, right = thing(name), thing(other)
+        is_any = any(look(left, right, NOTHING) for look in naming.BY_NAME)
+        assert naming.may_be_one(left, right) or not is_any
+        assert naming.may_be_one(left, right) == naming.may_be_one(right, left)

@@ -29,7 +29,7 @@ def test_a_cluster_over_the_limit_is_split_until_none_is():
 
 def test_small_clusters_join_the_nearest_with_room(monkeypatch: pytest.MonkeyPatch):
     pairs = [dict.fromkeys((first, first + 1), 1.0) for first in range(0, 12, 2)]
-    monkeypatch.setattr(clustering, "clusters", lambda _vectors: [dict(one) for one in pairs])
+    monkeypatch.setattr(clustering, "clusters", lambda *_: [dict(one) for one in pairs])
 
     found = layer(subjects(3, 4, spread=0.02), [800] * 12, limit=LIMIT, is_last=False)
 
@@ -69,7 +69,7 @@ def test_every_layer_is_at_most_half_of_the_one_below(number: int, length: int, 
 def test_items_in_many_clusters_do_not_keep_a_layer_from_shrinking(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    def twice(vectors: Vectors) -> list[Cluster]:
+    def twice(vectors: Vectors, _tick: object) -> list[Cluster]:
         return [dict.fromkeys(range(len(vectors)), 0.5)] * 2
 
     monkeypatch.setattr(clustering, "clusters", twice)

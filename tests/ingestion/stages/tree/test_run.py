@@ -258,7 +258,7 @@ def test_another_model_s_vectors_make_another_tree(workspace: Workspace):
 def test_what_was_saved_before_an_interruption_is_not_made_again(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(tree.batches, "__defaults__", (4,))
+    monkeypatch.setattr(tree, "CHUNKS_WITHOUT_CALLS", 4)
     for title in ("Log", "Book", "Note"):
         make_document(workspace, title, 4)
 
