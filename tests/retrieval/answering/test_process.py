@@ -150,12 +150,11 @@ def test_a_worker_killed_in_the_middle_leaves_a_clear_state_and_a_way_on(cast, p
 
 def test_stopping_hangs_up_on_a_model_that_says_nothing(cast, provider, worker):
     answer = hanging(provider, cast)
+    assert not provider.deserted
 
-    asked = time.monotonic()
     asking.answer_stop(workspace=cast.workspace, user=cast.bob, answer_id=answer.pk)
-    wait_until(lambda: provider.deserted)
 
-    assert provider.deserted[0] - asked < 2.0
+    wait_until(lambda: provider.deserted)  # the call alone would go on for longer
     stopped = wait_for(answer, AnswerState.STOPPED)
     assert "passages" in kinds_of(stopped)
     assert kinds_of(stopped)[-1] == "stopped"
