@@ -78,8 +78,8 @@ class Graph:
         nodes, sentences = self.named_in
         known, numbers = np.unique(sentences, return_inverse=True)
         # A pair as one number is sorted in a fifth of the time.
-        pairs = np.unique(self.component_of[nodes] * max(1, len(known)) + numbers)
-        components = pairs // max(1, len(known))
+        each = max(1, len(known))
+        components = np.unique(self.component_of[nodes] * each + numbers) // each
         return np.bincount(components, minlength=int(self.component_of.max(initial=-1)) + 1)
 
     def documents(self, wanted: NDArray[np.bool_]) -> dict[int, set[int]]:

@@ -14,7 +14,7 @@ docs/benchmarks.md.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, Final, LiteralString
 from uuid import UUID
@@ -69,10 +69,14 @@ def renew(workspace_id: UUID) -> int:
         state = states.first()
         if state and state.digest == digest:
             return 0
-        given["topics"] = _topics(workspace_id) if state and _is_long_and_recent(state) else None
-        given["named"] = _named(workspace_id)
+        given["topics"] = None
+        given["named"] = inside = _named(workspace_id)
+        if state and _is_long_and_recent(state):
+            given["topics"] = [id_ for (id_,) in run_sql(sql.CHANGED, given)]
+            members = {id_ for (id_,) in run_sql(sql.MEMBERS, given)}
+            inside = [id_ for id_ in inside if id_ in members]
         # Asked first: the planner would take them for a handful, and join all members of a topic.
-        told = [id_ for (id_,) in run_sql(sql.TOLD, _inside(given))]
+        told = [id_ for (id_,) in run_sql(sql.TOLD, {**given, "named": inside})]
         central = run_sql(sql.CENTRAL, {**given, "told": told, "most": CENTRAL_SHOWN})
         documented = run_sql(sql.DOCUMENTED, {**given, "most": DOCUMENTED_SHOWN})
         bridges = run_sql(sql.BRIDGES, {**given, "most": BRIDGES_OF_PAIR, "share": LEAST_SHARE})
@@ -96,18 +100,6 @@ def renew(workspace_id: UUID) -> int:
 def _is_long_and_recent(state: StructureState) -> bool:
     is_of_method = state.digest.startswith(f"{METHOD}:")
     return is_of_method and state.seconds >= LONG and timezone.now() - state.computed_at < ALL_AFTER
-
-
-def _topics(workspace_id: UUID) -> list[UUID]:
-    return [id_ for (id_,) in run_sql(sql.CHANGED, {"workspace": workspace_id})]
-
-
-def _inside(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for what lies within the topics: names of others are not looked at."""
-    if given["topics"] is None:
-        return {**given}
-    members = {id_ for (id_,) in run_sql(sql.MEMBERS, {**given})}
-    return {**given, "named": [id_ for id_ in given["named"] if id_ in members]}
 
 
 def _named(workspace_id: UUID) -> list[UUID]:

@@ -13,6 +13,7 @@ from ingestion.models import SummaryEdge, SummaryLayout, SummaryNode, SummaryTre
 from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, as_stored
 from ingestion.stages.tree.layout import Layout
 from ingestion.vectors.chunks import vectors_of
+from kb_project.llm.ports import Vectors
 from kb_project.sql import run_sql
 from kb_project.text.regions import from_json
 from kb_project.text.words import one_line
@@ -192,6 +193,11 @@ SELECT coalesce((SELECT job.state = 'done' OR job.state = 'running' AND NOT EXIS
 """
 
 
+def vector_of(sent: bytes) -> Vectors:
+    """A stored vector, of length one again."""
+    return as_stored(vectors_of([sent])[0])
+
+
 def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
     """Document and leaf, in the order of the documents' text."""
     for document, id_, text, tokens, start, vector, regions in run_sql(CHUNKS, values):
@@ -202,7 +208,7 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
                 is_chunk=True,
                 text=text,
                 tokens=tokens,
-                vector=as_stored(vectors_of([vector])[0]),
+                vector=vector_of(vector),
                 start=start,
                 regions=tuple(from_json(json.loads(regions))),
             ),
@@ -228,10 +234,7 @@ def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, StoredNo
     for document, id_, digest, text, tokens, written_by, vector in rows:
         sources = tuple(quotes[id_])
         summary = Summary(text, tokens, written_by, sources)
-        yield (
-            document,
-            StoredNode(digest, summary.as_item(id_, as_stored(vectors_of([vector])[0])), summary),
-        )
+        yield document, StoredNode(digest, summary.as_item(id_, vector_of(vector)), summary)
 
 
 def layouts(values: dict[str, Any]) -> dict[UUID | None, Layout]:
@@ -295,18 +298,17 @@ def save_nodes(
     """
     if not _holds(workspace_id, [item for node in nodes for item in node.draft.items]):
         return set()
-    ids = [node.draft.id for node in nodes]
-    stored = SummaryNode.objects.in_workspace(workspace_id).filter(pk__in=ids).values_list("pk")
-    new = {node.draft.id: node for node in nodes}
-    for (id_,) in stored:
-        del new[id_]
-    SummaryNode.objects.bulk_create(_row(workspace_id, node, fingerprint) for node in new.values())
+    rows = SummaryNode.objects.in_workspace(workspace_id)
+    stored = rows.filter(pk__in=[node.draft.id for node in nodes])
+    known = set(stored.values_list("pk", flat=True))
+    new = [node for node in nodes if node.draft.id not in known]
+    SummaryNode.objects.bulk_create(_row(workspace_id, node, fingerprint) for node in new)
     SummaryEdge.objects.bulk_create(
-        (edge for node in new.values() for edge in _edges(workspace_id, node)), batch_size=2_000
+        (edge for node in new for edge in _edges(workspace_id, node)), batch_size=2_000
     )
     values = {"workspace": workspace_id, "document": tree.document_id, "number": len(new)}
     run_sql(COUNT_MORE, values)
-    return set(new)
+    return {node.draft.id for node in new}
 
 
 def _save_edges(workspace_id: UUID, document_id: UUID | None, nodes: Iterable[Node]) -> None:
@@ -317,11 +319,7 @@ def _save_edges(workspace_id: UUID, document_id: UUID | None, nodes: Iterable[No
         for edge in _edges(workspace_id, node)
     }
     scope = {"workspace": workspace_id, "document": document_id}
-    gone = [
-        id_
-        for id_, *edge in run_sql(EDGES, scope)
-        if missing.pop((edge[0], edge[1], edge[2], edge[3]), None) is None
-    ]
+    gone = [id_ for id_, *edge in run_sql(EDGES, scope) if missing.pop(tuple(edge), None) is None]
     run_sql(FORGET_EDGES, {"workspace": workspace_id, "edges": gone})
     SummaryEdge.objects.bulk_create(missing.values(), batch_size=2_000)
 
