@@ -37,7 +37,7 @@ django.setup()
 
 from benchmarks.scale_beside import beside
 from benchmarks.scale_refresh import refresh
-from benchmarks.scale_requests import life, pages
+from benchmarks.scale_requests import curate, life, pages
 from benchmarks.scale_rows import workspace_of
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import cells
@@ -162,6 +162,7 @@ SECTIONS: Final[Mapping[str, Callable[[Workspace, Path, argparse.Namespace], dic
     "search": search,
     "pages": pages,
     "life": life,
+    "curate": curate,
     "refresh": refresh,
     "beside": beside,
 }

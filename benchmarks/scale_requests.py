@@ -1,8 +1,8 @@
-"""Sections of ``scale.py``: what the server takes for pages and lists, and to move a document.
+"""Sections of ``scale.py``: what the server takes for pages, to move a document, to curate.
 
 Pages are asked for by Django's test client as the workspace's owner, in a process that has answered
-each before: no network. Moves are the service calls that a request waits for; the refresh that
-follows is the section ``refresh``.
+each before: no network. Moves and changes are the service calls that a request waits for; what
+workers do afterwards is not counted, and the refresh that follows is the section ``refresh``.
 """
 
 from __future__ import annotations
@@ -10,19 +10,21 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from ingestion.curation.entities import entity_delete, entity_edit
+from ingestion.curation.merging import entities_merge
 from ingestion.documents import lifecycle
 from ingestion.history.recording import ChangeContext
-from ingestion.models import Community, Document, Entity, EventKind
+from ingestion.models import Community, Document, Entity, EventKind, HistoryEvent
 from workspaces import access
 from workspaces.models import Role, User, Workspace
 from workspaces.people import services as people_services
@@ -32,6 +34,8 @@ TIMES: Final = 3
 SINGLE: Final = 3
 TOGETHER: Final = 20
 """Documents moved one by one, and at once."""
+MENTIONS: Final = (None, 1_000, 100, 10)
+"""Of the entities that are changed; None is the most of all."""
 MOVES: Final = {
     EventKind.DOCUMENT_TRASHED: lifecycle.documents_trash,
     EventKind.DOCUMENT_RESTORED: lifecycle.documents_restore,
@@ -121,3 +125,36 @@ def life(workspace: Workspace, _folder: Path, _options: argparse.Namespace) -> d
     figures = {name: round(statistics.median(taken), 3) for name, taken in times.items()}
     print("".join(f"  {name}: {seconds:.2f} s\n" for name, seconds in figures.items()), end="")
     return figures
+
+
+def curate(workspace: Workspace, _folder: Path, _options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the seconds of changes to entities with many and few mentions; none of them stays."""
+    figures = {}
+    print(f"  {'entity':<32}{'mentions':>9}" + "".join(f"{name:>9}" for name in CHANGES))
+    for most in MENTIONS:
+        with access.in_workspace(workspace.pk):
+            rows = Entity.objects.in_workspace(workspace).order_by("-mention_count", "pk")
+            entity, other = rows.filter(mention_count__lte=most)[:2] if most else rows[:2]
+        times = [_undone(workspace, entity, other, change) for change in CHANGES.values()]
+        figures[entity.mention_count] = dict(zip(CHANGES, times, strict=True))
+        shown = "".join(f"{seconds:>9.2f}" for seconds in times)
+        print(f"  {entity.name[:30]:<32}{entity.mention_count:>9}{shown}")
+    return figures
+
+
+Change = Callable[[ChangeContext, Entity, Entity], HistoryEvent]
+CHANGES: Final[dict[str, Change]] = {
+    "merge": lambda change, one, other: entities_merge(change=change, kept=other, others=[one]),
+    "rename": lambda change, one, _: entity_edit(change=change, entity=one, name="Zaphod Quux"),
+    "retype": lambda change, one, _: entity_edit(change=change, entity=one, type="ship"),
+    "delete": lambda change, one, _: entity_delete(change=change, entity=one),
+}
+
+
+def _undone(workspace: Workspace, entity: Entity, other: Entity, change: Change) -> float:
+    started = time.perf_counter()
+    with transaction.atomic():
+        change(ChangeContext(workspace, None, via="schedule"), entity, other)
+        taken = time.perf_counter() - started
+        transaction.set_rollback(True)
+    return round(taken, 3)

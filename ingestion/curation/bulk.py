@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ingestion.curation import effects
-from ingestion.curation.effects import Effect, Verb
+from ingestion.curation.effects import Effect, Measure, Verb
 from ingestion.curation.operation import operation
 from ingestion.curation.validation import (
     all_living,
@@ -65,13 +65,7 @@ def entities_delete(*, change: ChangeContext, entities: Sequence[uuid.UUID]) -> 
 def delete_effect(*, workspace: Workspace, entities: Sequence[uuid.UUID]) -> Effect:
     """Compute what deleting them hides without doing it. Call in the workspace's scope."""
     ids = [entity.pk for entity in all_living(workspace, _checked(entities))]
-    state = effects.state_of(workspace, ids)
-    return Effect(
-        verb=Verb.HIDE,
-        mentions=len(state.mentions),
-        facts=len(state.links),
-        reports=effects.reports_about(workspace, ids),
-    )
+    return Measure(workspace, ids).hidden()
 
 
 Edit = Callable[[Entity], tuple[dict[str, Any], dict[str, Any]] | None]
@@ -125,7 +119,7 @@ def _delete_all(each: ChangeContext, living: Sequence[Entity]) -> list[HistoryEv
         Recorder(event).entity(ref_of(entity), Field.DELETED)
         keys |= {key for key, _ in resolution.members(ref_of(entity))}
         events.append(event)
-    propagate(workspace.pk, keys)
+    propagate(workspace.pk, keys, may_wait=True)
     return events
 
 

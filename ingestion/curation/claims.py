@@ -115,7 +115,7 @@ def _edit(
     recorder, identity = Recorder(event), identity_of(claim)
     for field, value in after.items():
         recorder.claim(claim, identity, field, value)
-    propagate(change.workspace.pk, {claim.subject.key})
+    propagate(change.workspace.pk, documents=[claim.document_id])
     return event
 
 
@@ -138,7 +138,7 @@ def _delete(change: ChangeContext, given: ClaimGiven) -> HistoryEvent:
     claim = living_claim(change.workspace, given)
     event = _record(change, EventKind.CLAIM_DELETED, claim, {})
     Recorder(event).claim(claim, identity_of(claim), Field.DELETED)
-    propagate(change.workspace.pk, {claim.subject.key})
+    propagate(change.workspace.pk, documents=[claim.document_id])
     return event
 
 

@@ -151,6 +151,15 @@ class Measure:
         self.before = state_of(workspace, entities)
         self.reports = reports_about(workspace, entities)
 
+    def hidden(self) -> Effect:
+        """Compute the effect of hiding them without doing it."""
+        return Effect(
+            verb=Verb.HIDE,
+            mentions=len(self.before.mentions),
+            facts=len(self.before.links),
+            reports=self.reports,
+        )
+
     def effect(self, **more: Any) -> Effect:
         after = state_of(self.workspace, self.entities)
         return between(self.before, after, **{"reports": self.reports} | more)
@@ -229,6 +238,16 @@ def of_event(event: HistoryEvent) -> Effect:
         verb=Verb(event.details.get("verb", VERBS.get(event.kind, Verb.MOVE))),
         notes=tuple(event.details.get("notes", ())),
         **{name: int(counts.get(name, 0)) for name in FIGURES},
+    )
+
+
+def of_return(events: Iterable[HistoryEvent]) -> Effect:
+    """Compute the effect of undoing events from what they moved or hid."""
+    undone = [of_event(event) for event in events]
+    return Effect(
+        verb=Verb.RETURN,
+        mentions=sum(one.mentions for one in undone),
+        facts=sum(one.facts for one in undone),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ingestion.curation import effects
-from ingestion.curation.effects import Effect, Measure, Verb
+from ingestion.curation.effects import Effect, Measure
 from ingestion.curation.operation import add_details, apply, operation
 from ingestion.curation.validation import (
     EntityGiven,
@@ -35,6 +35,8 @@ from ingestion.resolution.recorder import Recorder
 from workspaces.models import Workspace
 
 Field = EntityRuling.Field
+NAMES: Final = frozenset({"name", "add_aliases", "remove_aliases"})
+"""What of an entity decides which mentions are its."""
 
 
 # --- create ---------------------------------------------------------------------------------------
@@ -127,13 +129,16 @@ def _edit(
     workspace = change.workspace
     entity = living(workspace, given)
     before, after = _changes(entity, wanted, added, removed)
-    # A removed name may belong to another entity from then on.
-    ids = [entity.pk, *(entity_id(workspace.pk, key) for key in removed)]
-    measure = Measure(workspace, ids)
     details = identities([entity]) | {"entity": str(entity.pk), "before": before, "after": after}
     event = recording.record(change, EventKind.ENTITY_EDITED, as_subjects(entity), details)
     recorder = Recorder(event)
     _record_wording(recorder, ref_of(entity), after)
+    if NAMES.isdisjoint(after):
+        propagate(workspace.pk)
+        counts = Effect(reports=effects.reports_about(workspace, [entity.pk])).figures
+        return add_details(event, counts=counts)
+    # A removed name may belong to another entity from then on.
+    measure = Measure(workspace, [entity.pk, *(entity_id(workspace.pk, key) for key in removed)])
     resolution = load_resolution(workspace.pk)
     keys: set[str] = set()
     if "name" in after:
@@ -147,11 +152,7 @@ def _edit(
         for key, alias in removed.items():
             _remove_alias(recorder, entity, alias, key)
             keys.add(key)
-    if keys:
-        keys |= {key for key, _ in resolution.members(ref_of(entity))}
-        apply(workspace, resolution, keys)
-    else:
-        propagate(workspace.pk)
+    apply(workspace, resolution, keys)
     return add_details(event, counts=measure.effect().figures)
 
 
@@ -249,23 +250,19 @@ def entity_delete(*, change: ChangeContext, entity: EntityGiven) -> HistoryEvent
 def _delete(change: ChangeContext, given: EntityGiven) -> HistoryEvent:
     workspace = change.workspace
     entity = living(workspace, given)
-    measure = Measure(workspace, [entity.pk])
     words = {"name": entity.name, "type": entity.type, "description": own_words(entity)}
-    details = identities([entity]) | {"entity": str(entity.pk), "before": words}
+    details = identities([entity]) | {
+        "entity": str(entity.pk),
+        "before": words,
+        "counts": Measure(workspace, [entity.pk]).hidden().figures,
+    }
     event = recording.record(change, EventKind.ENTITY_DELETED, as_subjects(entity), details)
     members = load_resolution(workspace.pk).members(ref_of(entity))
     Recorder(event).entity(ref_of(entity), Field.DELETED)
-    propagate(workspace.pk, {key for key, _ in members})
-    return add_details(event, counts=measure.effect(verb=Verb.HIDE).figures)
+    propagate(workspace.pk, {key for key, _ in members}, may_wait=True)
+    return event
 
 
 def delete_effect(*, workspace: Workspace, entity: EntityGiven) -> Effect:
     """Compute what deleting an entity hides without doing it. Call in the workspace's scope."""
-    pk = living(workspace, entity).pk
-    state = effects.state_of(workspace, [pk])
-    return Effect(
-        verb=Verb.HIDE,
-        mentions=len(state.mentions),
-        facts=len(state.links),
-        reports=effects.reports_about(workspace, [pk]),
-    )
+    return Measure(workspace, [living(workspace, entity).pk]).hidden()

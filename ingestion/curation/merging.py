@@ -143,8 +143,12 @@ def _merge(change: ChangeContext, given: Sequence[EntityGiven], name: str | None
         recorder.entity(refs[0], EntityRuling.Field.TYPE, clear_type(entities))
     if name is not None:
         rename(recorder, kept, name, resolution=before, own=ids)
-    apply(workspace, before, {kept.key, *(key for key, _ in members)})
-    effect = measure.effect(joined=ids, conflicts=len(conflicts))
+    if apply(workspace, before, {key for key, _ in members}):
+        hidden = _deleted_links(workspace, refs[0], before)
+        expected = {"reports": measure.reports, "conflicts": len(conflicts)}
+        effect = effects.of_merge(workspace, ids[0], ids[1:], hidden, **expected)
+    else:
+        effect = measure.effect(joined=ids, conflicts=len(conflicts))
     return add_details(event, counts=effect.figures, conflicts=conflicts, notes=notes)
 
 
@@ -174,7 +178,7 @@ def _differ(change: ChangeContext, given: Sequence[EntityGiven]) -> HistoryEvent
     # A recent join by a model is undone.
     changed = load_resolution(workspace.pk).changed_since(before)
     if changed:
-        propagate(workspace.pk, changed)
+        propagate(workspace.pk, changed, may_wait=True)
     return event
 
 

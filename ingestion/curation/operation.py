@@ -31,10 +31,16 @@ def operation(change: ChangeContext, work: Callable[[], HistoryEvent]) -> Histor
     return retried(whole)
 
 
-def apply(workspace: Workspace, before: NameResolution, keys: Iterable[str]) -> None:
-    """Apply new decisions to the graph, for these names and all that resolve differently now."""
+def apply(
+    workspace: Workspace, before: NameResolution, keys: Iterable[str], *, may_wait: bool = True
+) -> bool:
+    """Apply new decisions to the graph, for these names and all that resolve differently now.
+
+    Returns whether a worker applies them, because many documents use the names.
+    """
     after = load_resolution(workspace.pk)
-    propagate(workspace.pk, {*keys, *after.changed_since(before)}, after)
+    names = {*keys, *after.changed_since(before)}
+    return propagate(workspace.pk, names, after, may_wait=may_wait)
 
 
 def add_details(event: HistoryEvent, **more: Any) -> HistoryEvent:

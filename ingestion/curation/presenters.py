@@ -112,6 +112,7 @@ def entity_context(
         "entities",
         view=view,
         conflicts=conflict_queries.about_entity(workspace, entity),
+        change=queries.change_work(workspace=workspace, entity=entity),
         **known,
         editing=editing if workspace.may_curate else Editing(),
         seen=seen(workspace, [entity.pk]),

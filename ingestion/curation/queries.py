@@ -22,7 +22,10 @@ from ingestion.models import (
     EntityRuling,
     HistoryEvent,
     Mention,
+    NameChange,
     Relationship,
+    RunState,
+    StageRun,
     SubjectKind,
 )
 from ingestion.resolution.decisions import load_resolution
@@ -190,6 +193,31 @@ def names_used(*, workspace: Workspace, entity: Entity) -> list[tuple[str, int]]
     return list(
         written.values_list("name").annotate(number=Count("id")).order_by("-number", "name")
     )
+
+
+# --- changes that a worker applies ----------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class ChangeWork:
+    """How many of the documents that a change concerns are done; 0 of 0 before the first."""
+
+    done: int
+    total: int
+    has_stopped: bool
+
+
+def change_work(*, workspace: Workspace, entity: Entity) -> ChangeWork | None:
+    """Return how far a worker is with the latest change to an entity, None if all are applied."""
+    changes = NameChange.objects.in_workspace(workspace)
+    if not changes.exists():
+        return None
+    members = load_resolution(workspace.pk).members((entity.key, entity.sense))
+    concerned = changes.filter(keys__overlap=[key for key, _ in members]).values("job")
+    runs = StageRun.objects.in_workspace(workspace).filter(job__in=concerned)
+    run = runs.order_by("-job__created_at").first()
+    if run is None:
+        return None
+    has_stopped = run.state in (RunState.FAILED, RunState.CANCELLED)
+    return ChangeWork(run.units_done, run.units_total, has_stopped)
 
 
 # --- former entities ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
+from itertools import product
 from typing import Any
 
 from ingestion.curation import effects
@@ -28,13 +29,16 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import (
     Entity,
     EventKind,
+    Evidence,
     HistoryEvent,
     Relationship,
     RelationshipRuling,
     SubjectKind,
 )
 from ingestion.pipeline.propagate import propagate
+from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.keys import link_id
+from ingestion.resolution.overrides import NameResolution
 from ingestion.resolution.recorder import Recorder
 from kb_project.errors import ConflictError
 from workspaces.models import Workspace
@@ -101,6 +105,7 @@ def _create(
     workspace = change.workspace
     source, target = all_living(workspace, ends)
     _refuse_linked(workspace, source, target)
+    resolution = load_resolution(workspace.pk)
     made = link_id(workspace.pk, ref_of(source), ref_of(target))
     link = Relationship(workspace=workspace, pk=made, source=source, target=target)
     counts = Effect(reports=_reports(workspace, link)).figures
@@ -108,9 +113,14 @@ def _create(
     event = _record(change, EventKind.RELATIONSHIP_CREATED, link, details)
     Recorder(event).relationship(ref_of(source), ref_of(target), Field.CREATED)
     _record_wording(event, link, {field: value for field, value in words.items() if value})
-    # If the relationship was deleted before, documents may state it again.
-    propagate(workspace.pk, {source.key, target.key})
+    propagate(workspace.pk, _dropped_before(resolution, source, target), may_wait=True)
     return event
+
+
+def _dropped_before(before: NameResolution, source: Entity, target: Entity) -> set[str]:
+    """Return the names whose documents may state a relationship that was deleted before."""
+    ends = product(before.members(ref_of(source)), before.members(ref_of(target)))
+    return set() if before.dropped.isdisjoint(ends) else {source.key, target.key}
 
 
 def _refuse_linked(workspace: Workspace, source: Entity, target: Entity) -> None:
@@ -155,7 +165,10 @@ def _delete(change: ChangeContext, given: RelationshipGiven) -> HistoryEvent:
     details = {"before": {"description": own_words(link)}, "counts": counts}
     event = _record(change, EventKind.RELATIONSHIP_DELETED, link, details)
     Recorder(event).relationship(ref_of(link.source), ref_of(link.target), Field.DELETED)
-    propagate(workspace.pk, {link.source.key, link.target.key})
+    stated = Evidence.objects.in_workspace(workspace).filter(relationship=link)
+    documents = list(stated.values_list("document_id", flat=True).distinct())
+    names = {link.source.key, link.target.key}
+    propagate(workspace.pk, names, documents=documents, may_wait=True)
     return event
 
 

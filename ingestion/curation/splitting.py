@@ -106,29 +106,29 @@ def _split(
 ) -> HistoryEvent:
     workspace = change.workspace
     entity, name = living(workspace, given), words[Field.NAME]
-    placements = _placements(entity, selection, "Rename the entity, or select less.")
+    chosen = _chosen(entity, selection, "Rename the entity, or select less.")
     resolution = load_resolution(workspace.pk)
     if key not in {member for member, _ in resolution.members(ref_of(entity))}:
         refuse_taken(workspace, name, key, resolution=resolution, own=[entity.pk])
     _, sense = free_ref(workspace, key)
     made = entity_id(workspace.pk, key, sense)
     target = Entity(workspace=workspace, pk=made, key=key, sense=sense, name=name)
-    return _reassign(change, entity, target, placements, words)
+    return _reassign(change, entity, target, chosen, words)
 
 
 def _move(
     change: ChangeContext, given: EntityGiven, selection: Selection, other: EntityGiven
 ) -> HistoryEvent:
     entity, target = all_living(change.workspace, [given, other])
-    placements = _placements(entity, selection, "Merge the two instead, or select less.")
-    return _reassign(change, entity, target, placements, {})
+    chosen = _chosen(entity, selection, "Merge the two instead, or select less.")
+    return _reassign(change, entity, target, chosen, {})
 
 
 def _reassign(
     change: ChangeContext,
     entity: Entity,
     target: Entity,
-    placements: Sequence[MentionPlacement],
+    chosen: Chosen,
     words: Mapping[Field, str],
 ) -> HistoryEvent:
     """Reassign mentions to ``target``, which is new if there are words about it."""
@@ -144,10 +144,10 @@ def _reassign(
     kind = EventKind.ENTITY_SPLIT if words else EventKind.MENTIONS_MOVED
     event = recording.record(change, kind, as_subjects(entity, target), details)
     recorder = Recorder(event)
-    recorder.reassign(placements, ref_of(target))
+    recorder.reassign(chosen.placements, ref_of(target))
     for field, value in words.items():
         recorder.entity(ref_of(target), field, value)
-    propagate(change.workspace.pk, {entity.key, target.key, *(one.key for one in placements)})
+    propagate(change.workspace.pk, documents=chosen.documents)
     return add_details(event, counts=measure.effect().figures)
 
 
@@ -162,7 +162,15 @@ class SelectableMention:
     position: MentionPosition
 
 
-def _placements(entity: Entity, selection: Selection, instead: str) -> list[MentionPlacement]:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The decisions that reassign the selected mentions, and the documents these are in."""
+
+    placements: Sequence[MentionPlacement]
+    documents: Sequence[uuid.UUID]
+
+
+def _chosen(entity: Entity, selection: Selection, instead: str) -> Chosen:
     chosen, total = chosen_of(entity, selection)
     if not chosen:
         raise invalid(
@@ -174,7 +182,8 @@ def _placements(entity: Entity, selection: Selection, instead: str) -> list[Ment
         raise invalid(
             f"Every mention of '{entity.name}' is selected.", instead, "everything_selected"
         )
-    return placements_for(entity, chosen, selection)
+    documents = sorted({one.position.document_id for one in chosen})
+    return Chosen(placements_for(entity, chosen, selection), documents)
 
 
 def chosen_of(entity: Entity, selection: Selection) -> tuple[list[SelectableMention], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from django.utils import timezone
@@ -63,6 +64,7 @@ def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
     undo = recording.record(change, EventKind.UNDO, subjects, _details(events), undoes=events[0])
     before = decisions.load_resolution(workspace.pk)
     keys: set[str] = set()
+    waits = False
     for event in events:
         keys |= _undo_one(change, event)
     _mark(change, events)
@@ -72,12 +74,13 @@ def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
         keys |= {entity[0] for ref, entity in refs if ref[0] in keys}
         # Documents may state a fact that is deleted again, or no longer.
         keys |= {key for link in before.dropped ^ after.dropped for key, _ in link}
-        propagate(workspace.pk, keys | after.changed_since(before), after)
+        names = keys | after.changed_since(before)
+        waits = propagate(workspace.pk, names, after, may_wait=True)
     if documents:
         effect = effects.between_documents(held, effects.of_documents(workspace, documents))
     else:
-        reports = effects.reports_about(workspace, entities)
-        effect = measure.effect(verb=Verb.RETURN, reports=reports)
+        effect = effects.of_return(events) if waits else measure.effect(verb=Verb.RETURN)
+        effect = replace(effect, reports=effects.reports_about(workspace, entities))
     return add_details(undo, counts=effect.figures, verb=effect.verb.value)
 
 
@@ -218,6 +221,6 @@ def _undo_decision(change: ChangeContext, decision_id: uuid.UUID) -> HistoryEven
     }
     event = recording.record(change, EventKind.DECISION_UNDONE, as_subjects(*ids), details)
     decisions.undo(decision)
-    propagate(workspace.pk, {key for key, _ in refs})
+    propagate(workspace.pk, {key for key, _ in refs}, may_wait=True)
     effect = measure.effect(verb=Verb.RETURN, reports=0)
     return add_details(event, counts=effect.figures)

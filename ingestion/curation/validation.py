@@ -10,7 +10,8 @@ import uuid
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from django.db.models import F, Q
+from django.db.models import F, Value
+from django.db.models.functions import Lower
 
 from ingestion.history.recording import Subjects
 from ingestion.history.sentences import passive
@@ -22,6 +23,7 @@ from ingestion.models import (
     Relationship,
     SubjectKind,
 )
+from ingestion.models.knowledge import TERMS
 from ingestion.resolution.decisions import last_sense
 from ingestion.resolution.keys import NAME_LENGTH, Ref, entity_id, key_of_name
 from ingestion.resolution.overrides import NameResolution
@@ -169,7 +171,7 @@ def living(workspace: Workspace, given: EntityGiven) -> Entity:
 def all_living(workspace: Workspace, given: Iterable[EntityGiven]) -> list[Entity]:
     """Return several entities' current rows, in order. Raises ConflictError likewise."""
     ids = [id_of(one) for one in given]
-    found = Entity.objects.in_workspace(workspace).in_bulk(ids)
+    found = Entity.objects.in_workspace(workspace).filter(is_leaving=False).in_bulk(ids)
     for one in ids:
         if one not in found:
             raise _gone(workspace, one, EventKind.ENTITIES_MERGED, EventKind.ENTITY_DELETED)
@@ -254,11 +256,17 @@ def refuse_taken(
     own: Collection[uuid.UUID] = (),
 ) -> None:
     """Raise ConflictError if an entity other than ``own`` has the name."""
-    resolved = resolution.resolve((key, 0))
-    rows = Entity.objects.in_workspace(workspace).exclude(pk__in=list(own))
-    holder = Q(key=key) | Q(name__iexact=name) | Q(pk=entity_id(workspace.pk, *resolved))
-    shown = Q(aliases__workspace=workspace, aliases__key=key, aliases__name=F("name"))
-    other = rows.filter(holder | shown).order_by("-mention_count", "pk").first()
+    rows = Entity.objects.in_workspace(workspace)
+    # Each way has an index of its own, which one condition for all would not use. Terms are named
+    # as documents write them: their keys find them.
+    ways = (
+        rows.filter(key=key),
+        rows.exclude(TERMS).annotate(small=Lower("name")).filter(small=Lower(Value(name))),
+        rows.filter(aliases__workspace=workspace, aliases__key=key, aliases__name=F("name")),
+    )
+    ids = {pk for way in ways for pk in way.values_list("pk", flat=True)}
+    ids.add(entity_id(workspace.pk, *resolution.resolve((key, 0))))
+    other = rows.filter(pk__among=ids - set(own)).order_by("-mention_count", "pk").first()
     if other is None:
         return
     as_it = f" as '{other.name}'" if other.name != name else ""

@@ -262,7 +262,7 @@ def _import(change: ChangeContext, plan: Plan, name: str) -> HistoryEvent:
     dropped = {ends for one in plan.new_facts if (ends := one.ends) in before.dropped and ends}
     keys = {key for key, _ in (*entities.values(), *changed.values())}
     keys |= {key for _, key in aliases} | {key for ends in dropped for key, _ in ends}
-    apply(workspace, before, keys)
+    apply(workspace, before, keys, may_wait=False)
     return event
 
 

@@ -48,8 +48,7 @@ class Check:
     """``one`` and ``several`` describe findings, after their number.
 
     ``next_step`` says what the repair does or, without one, what a person should do. ``stage`` is
-    the workspace stage that rebuilds the data: while it is still ahead, findings are waiting, not
-    drift.
+    the stage, but of a document, that rebuilds the data: while it is ahead, findings wait for it.
     """
 
     name: str
@@ -242,6 +241,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         (*by(sql.MISPLACED_MENTIONS, sql.MISPLACED_FACTS), comparisons.in_facts),
         "The documents' names and facts are rewritten from their extractions.",
         repeating("resolve"),
+        stage="reresolve",
     ),
     Check(
         "decisions",

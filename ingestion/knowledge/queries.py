@@ -96,6 +96,10 @@ def entities(  # noqa: PLR0913  # a keyword for each filter
     """
     has_terms = text or type_name == CONCEPT
     rows = _listed(workspace) if has_terms else _without_terms(workspace)
+    leaving = Entity.objects.in_workspace(workspace).filter(is_leaving=True)
+    # Nearly always none: a condition on the column would keep lists from their indexes.
+    if gone := list(leaving.values_list("pk", flat=True)):
+        rows = rows.exclude(pk__among=gone)
     if text:
         rows = rows.filter(_called(workspace, text))
     if type_name:
@@ -208,8 +212,9 @@ class EntityView:
 
 
 def entity_get(*, workspace: Workspace, entity_id: uuid.UUID) -> Entity:
-    """Raises NotFoundError."""
-    return found(Entity.objects.in_workspace(workspace).filter(pk=entity_id).first(), "entity")
+    """Raises NotFoundError, also for an entity that is being merged into another or deleted."""
+    rows = Entity.objects.in_workspace(workspace).filter(pk=entity_id, is_leaving=False)
+    return found(rows.first(), "entity")
 
 
 def entity_view(

@@ -62,6 +62,7 @@ from ingestion.models.jobs import (
     IngestionJob,
     JobKind,
     LaneCall,
+    NameChange,
     RunState,
     StageRun,
 )
@@ -132,6 +133,7 @@ __all__ = [
     "MentionPlacement",
     "MentionPosition",
     "MergeSuggestion",
+    "NameChange",
     "Posting",
     "Relationship",
     "RelationshipRuling",

@@ -1,13 +1,16 @@
 """The record of work: jobs with a run for each stage, and checks of a workspace's data.
 
-A job is the ingestion of one document version, or one refresh of the workspace.
+A job is the ingestion of one document version, one refresh of the workspace, or a person's change
+that concerns many documents.
 """
 
 from __future__ import annotations
 
+import uuid
 from typing import ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from ingestion.models.documents import Document, DocumentVersion
@@ -16,6 +19,9 @@ from workspaces.models.people import TenantQuerySet
 
 
 class JobKind(models.TextChoices):
+    """Where a lane has work of several kinds, the one whose value sorts first goes first."""
+
+    CHANGE = "change", "Applying a change"
     DOCUMENT = "document", "Document"
     WORKSPACE = "workspace", "Workspace refresh"
     REEMBED = "reembed", "New vectors"
@@ -44,7 +50,7 @@ class RunState(models.TextChoices):
 
 
 class IngestionJob(TenantModel):
-    """The ingestion of one document version, or one refresh of the workspace's graph and topics.
+    """The ingestion of one document version, or work on the whole workspace.
 
     ``problem`` is ``{"code", "happened", "kept", "next_step"}`` when the job failed, is paused or
     was stopped by a user. A job cancelled without a problem was set aside: another version replaced
@@ -122,6 +128,24 @@ class StageRun(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.stage} of {self.job_id}"
+
+
+class NameChange(TenantModel):
+    """Names that people decided about, until every document that uses one is resolved again.
+
+    Only of changes that concern too many documents for a request. ``keys`` are those of the
+    entities before and after; ``after`` is the last document done, in the order of their ids.
+    """
+
+    job = TenantForeignKey(IngestionJob, related_name="name_changes")
+    keys = ArrayField(models.TextField())
+    after = models.UUIDField(default=uuid.UUID(int=0))
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workspace", "job"], name="change_of_job")]
+
+    def __str__(self) -> str:
+        return f"{len(self.keys)} names of job {self.job_id}"
 
 
 class LaneCall(models.Model):

@@ -37,7 +37,8 @@ class Entity(TenantModel):
     others.
 
     ``in_heading`` is whether a heading above its only passage names it; with more passages, it is
-    false.
+    false. ``is_leaving``: it was merged into another entity or deleted, and a worker still moves
+    what documents say of it (``NameChange``).
     """
 
     key = models.CharField(max_length=300)
@@ -54,6 +55,7 @@ class Entity(TenantModel):
     degree = models.PositiveIntegerField(default=0)
     rank = models.FloatField(default=0)
     is_changed = models.BooleanField(default=True)
+    is_leaving = models.BooleanField(default=False, db_default=False)
     is_made = models.BooleanField(default=False, db_default=False)
     is_protected = models.BooleanField(default=False, db_default=False)
     is_confirmed = models.BooleanField(default=False, db_default=False)
@@ -74,6 +76,9 @@ class Entity(TenantModel):
                 name="entity_listed",
             ),
             models.Index("workspace", Lower("name"), condition=~TERMS, name="entity_by_name"),
+            models.Index(
+                fields=["workspace"], condition=models.Q(is_leaving=True), name="entity_leaving"
+            ),
             # Texts within names are sought in the index alone; the most telling of a topic.
             models.Index(fields=["workspace", "name", "id"], name="entity_names"),
             models.Index(fields=["workspace", "-rank", "-mention_count"], name="entity_by_rank"),

@@ -37,6 +37,7 @@ from ingestion.stages import (
     questions,
     reembed,
     reports,
+    reresolve,
     resolve,
     situate,
     snapshot,
@@ -89,24 +90,24 @@ WORKSPACE_STAGES: Final[dict[str, JobStage]] = {
     "suggest": suggest.run,
     "questions": questions.run,
 }
-REEMBED_STAGES: Final[dict[str, JobStage]] = {"reembed": reembed.run}
-TUNE_STAGES: Final[dict[str, JobStage]] = {"tune": tune.run}
+OTHER_STAGES: Final = {"reembed": reembed.run, "tune": tune.run, "reresolve": reresolve.run}
 
 PLANS: Final[dict[str, tuple[str, ...]]] = {
     JobKind.DOCUMENT: tuple(DOCUMENT_STAGES),
     JobKind.WORKSPACE: tuple(WORKSPACE_STAGES),
-    JobKind.REEMBED: tuple(REEMBED_STAGES),
-    JobKind.TUNE: tuple(TUNE_STAGES),
+    JobKind.REEMBED: ("reembed",),
+    JobKind.TUNE: ("tune",),
+    JobKind.CHANGE: ("reresolve",),
 }
 STAGES: Final[dict[str, Stage]] = DOCUMENT_STAGES | {
-    name: alone(stage) for name, stage in (WORKSPACE_STAGES | REEMBED_STAGES | TUNE_STAGES).items()
+    name: alone(stage) for name, stage in (WORKSPACE_STAGES | OTHER_STAGES).items()
 }
 MAIN: Final = "main"
 EMBEDDING: Final = "embedding"
 REFRESHING: Final = "refreshing"
 LANES: Final[dict[str, tuple[str, ...]]] = {
-    MAIN: (*(name for name in DOCUMENT_STAGES if name != "embed"), *TUNE_STAGES),
-    EMBEDDING: ("embed", *REEMBED_STAGES),
+    MAIN: (*(name for name in DOCUMENT_STAGES if name != "embed"), "tune", "reresolve"),
+    EMBEDDING: ("embed", "reembed"),
     REFRESHING: tuple(WORKSPACE_STAGES),
 }
 DOCUMENT_LANES: Final = (MAIN, EMBEDDING)

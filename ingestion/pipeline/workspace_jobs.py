@@ -1,11 +1,12 @@
-"""Start workspace jobs: renewing vectors for the chosen model, and tuning."""
+"""Start workspace jobs: new vectors, tuning, and changes that concern many documents."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from ingestion.models import IngestionJob, JobKind, RunState, StageRun
+from ingestion.models import IngestionJob, JobKind, NameChange, RunState, StageRun
 from ingestion.pipeline import needs, runner, transitions
 from ingestion.vectors import chunks
 from kb_project.errors import ConflictError
@@ -116,3 +117,21 @@ def tuning_cancel(*, workspace_id: uuid.UUID) -> None:
             )
         for job in unfinished.filter(state__in=[RunState.PENDING, RunState.PAUSED]):
             transitions.stop(job, RunState.CANCELLED, transitions.CANCELLED)
+
+
+def change_begin(*, workspace_id: uuid.UUID, keys: Collection[str]) -> None:
+    """Have a worker apply decisions about these names. Call in the transaction that made them.
+
+    Earlier changes that a failure stopped are resumed.
+    """
+    stopped = NameChange.objects.in_workspace(workspace_id).filter(
+        job__workspace=workspace_id, job__state__in=[RunState.FAILED, RunState.CANCELLED]
+    )
+    jobs = [change.job for change in stopped.select_related("job")]
+    for job in jobs:
+        transitions.reopen(job)
+    job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.CHANGE)
+    NameChange.objects.create(workspace_id=workspace_id, job=job, keys=sorted(keys))
+    runner.plan_stages(job)
+    for one in (*jobs, job):
+        runner.wake(workspace_id, one.pk, runner.MAIN)

@@ -61,9 +61,14 @@ class NameResolution:
         return sorted({entity, *(one for one, other in self.refs.items() if other == entity)})
 
     def changed_since(self, before: NameResolution) -> set[str]:
-        """Keys whose entity has changed, and the keys of the old and new entities."""
-        ends = [(one, before.resolve(one), self.resolve(one)) for one in {*before.refs, *self.refs}]
-        return {ref[0] for end in ends if end[1] != end[2] for ref in end}
+        """Keys whose entity has changed, and the keys of the old entities.
+
+        Documents that name the new ones already name them as before.
+        """
+        changed = (
+            one for one in {*before.refs, *self.refs} if before.resolve(one) != self.resolve(one)
+        )
+        return {ref[0] for one in changed for ref in (one, before.resolve(one))}
 
     def meaning(self, key: str, position: MentionPosition) -> Meaning:
         """What a mention means, deleted or not.

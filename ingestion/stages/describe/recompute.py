@@ -21,9 +21,8 @@ from ingestion.resolution.overrides import NameResolution
 from ingestion.stages.describe import edits_sql, sql
 from kb_project.sql import run_sql
 
-STATEMENTS: Final[tuple[LiteralString, ...]] = (
-    sql.BURY_RELATIONSHIPS,
-    sql.BURY_ENTITIES,
+BURIALS: Final[tuple[LiteralString, ...]] = (sql.BURY_RELATIONSHIPS, sql.BURY_ENTITIES)
+COUNTS: Final[tuple[LiteralString, ...]] = (
     sql.COUNT_ENTITIES,
     sql.COUNT_RELATIONSHIPS,
     sql.UNCOUNT_ENTITIES,
@@ -34,10 +33,13 @@ STATEMENTS: Final[tuple[LiteralString, ...]] = (
 UNIT: Final = "\x1f"
 
 
-def recompute_rows(workspace_id: uuid.UUID, resolution: NameResolution | None = None) -> None:
+def recompute_rows(
+    workspace_id: uuid.UUID, resolution: NameResolution | None = None, *, counts: bool = True
+) -> None:
     """Bring the rows up to date. Call inside a transaction of the workspace.
 
-    ``resolution`` spares loading how names resolve, to a caller that holds the names' lock.
+    ``resolution`` spares loading how names resolve, to a caller that holds the names' lock. Without
+    ``counts``, rows go and people's words count, but nothing is counted that documents say.
     """
     scope = {"workspace": workspace_id}
     locks.join(workspace_id)
@@ -46,7 +48,7 @@ def recompute_rows(workspace_id: uuid.UUID, resolution: NameResolution | None = 
     links = edits_by_relationship(decisions.relationship_edits(workspace_id), resolution)
     _create(workspace_id, entities, links)
     sources = {"sure": SURE, "again": AGAIN, "bare": BARE, "guesses": [NER, BARE, AGAIN]}
-    for statement in STATEMENTS:
+    for statement in BURIALS + (COUNTS if counts else ()):
         run_sql(statement, scope | sources)
     _edit_entities(workspace_id, entities)
     _edit_relationships(workspace_id, links)

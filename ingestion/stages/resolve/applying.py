@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Final, LiteralString
 
@@ -54,7 +54,7 @@ def resolve_documents(
     questions, whatever their ids.
     """
     with access.in_workspace(workspace_id):
-        rows = Document.objects.in_workspace(workspace_id).filter(pk__in=versions)
+        rows = Document.objects.in_workspace(workspace_id).filter(pk__among=versions)
         added = dict(rows.values_list("pk", "created_at"))
     documents = sorted(versions, key=lambda one: (one not in added, added.get(one), one))
     resolved: list[Resolution] = []
@@ -97,23 +97,25 @@ def record_decisions(
     before = decisions.load_resolution(workspace_id)
     decisions.record(made)
     after = decisions.load_resolution(workspace_id)
-    resolve_names_again(workspace_id, after.changed_since(before))
+    resolve_again(workspace_id, documents_naming(workspace_id, after.changed_since(before)))
     decisions.mark_suggestions(workspace_id, [(one.left_key, one.right_key) for one in made])
     return after.unchecked
 
 
-def resolve_names_again(workspace_id: uuid.UUID, keys: Iterable[str]) -> None:
-    """Resolve again every document that names an entity with one of the keys.
+def documents_naming(
+    workspace_id: uuid.UUID, keys: Collection[str], *, most: int | None = None
+) -> list[uuid.UUID]:
+    """Return the documents that name an entity with one of the keys, by ascending id."""
+    values = {"workspace": workspace_id, "keys": list(keys), "most": most}
+    return [one for (one,) in run_sql(sql.DOCUMENTS_NAMING, values)] if keys else []
 
-    This also relearns the aliases of these entities.
-    """
-    wanted = sorted(set(keys))
-    if wanted:
-        # Each with the version read.
-        values = {"workspace": workspace_id, "keys": wanted}
-        versions: dict[uuid.UUID, uuid.UUID] = dict(run_sql(sql.DOCUMENTS_NAMING, values))
-        run_sql(sql.FORGET_ALIASES, values)
-        resolve_documents(workspace_id, versions)
+
+def resolve_again(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
+    """Resolve documents again, each in the version that was read."""
+    values = {"workspace": workspace_id, "documents": list(documents)}
+    with access.in_workspace(workspace_id):
+        versions: dict[uuid.UUID, uuid.UUID] = dict(run_sql(sql.VERSIONS_READ, values))
+    resolve_documents(workspace_id, versions)
 
 
 # --- rows -----------------------------------------------------------------------------------------

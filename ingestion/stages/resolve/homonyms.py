@@ -23,7 +23,7 @@ from ingestion.models import ResolutionDecision, Verdict
 from ingestion.resolution import decisions, locks
 from ingestion.stage import Progress
 from ingestion.stages.resolve import sql
-from ingestion.stages.resolve.applying import resolve_names_again
+from ingestion.stages.resolve.applying import documents_naming, resolve_again
 from ingestion.stages.resolve.judging import (
     MOST_NOTES,
     MOST_QUESTIONS,
@@ -267,4 +267,5 @@ def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision]) -> None
         if one.sense == NEW:
             one.sense = decisions.next_sense(workspace_id, one.left_key)
     decisions.record(made)
-    resolve_names_again(workspace_id, {one.left_key for one in made if one.sense})
+    names = {one.left_key for one in made if one.sense}
+    resolve_again(workspace_id, documents_naming(workspace_id, names))

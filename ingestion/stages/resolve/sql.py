@@ -49,11 +49,6 @@ SELECT %(workspace)s, t.id, t.key, t.sense, t.name, t.type, '', '[]', 0, 0, 0, 0
 ON CONFLICT (workspace_id, key, sense) DO UPDATE SET is_changed = true
 """
 
-FORGET_ALIASES: Final[LiteralString] = """
-DELETE FROM ingestion_alias AS a USING ingestion_entity AS e
- WHERE a.workspace_id = %(workspace)s AND e.workspace_id = %(workspace)s AND e.id = a.entity_id
-   AND e.key = ANY(%(keys)s::text[])
-"""
 ADD_ALIASES: Final[LiteralString] = """
 INSERT INTO ingestion_alias (workspace_id, id, entity_id, key, name)
 SELECT %(workspace)s, gen_random_uuid(), t.entity, t.key, t.name
@@ -152,24 +147,25 @@ SELECT %(workspace)s, gen_random_uuid(), t.left_id, t.right_id, t.score, t.reaso
 ON CONFLICT DO NOTHING
 """
 
-# Documents that name an entity with one of these keys, or something deleted under them, with the
-# version that was read.
+# Documents that name an entity with one of these keys, or something deleted under them: in the
+# order of their ids, at most so many (null: all).
 DOCUMENTS_NAMING: Final[LiteralString] = """
-WITH naming AS (
-    SELECT m.document_id
-      FROM ingestion_entity AS e
-      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
-     WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
-     UNION
-    SELECT document_id FROM ingestion_hiddenname
-     WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
-)
-SELECT n.document_id, c.version_id
-  FROM naming AS n
+SELECT m.document_id
+  FROM ingestion_entity AS e
+  JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+ WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
+ UNION
+SELECT document_id FROM ingestion_hiddenname
+ WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
+ ORDER BY document_id LIMIT %(most)s::bigint
+"""
+# The version of each document that was read.
+VERSIONS_READ: Final[LiteralString] = """
+SELECT d.id, c.version_id
+  FROM unnest(%(documents)s::uuid[]) AS d (id)
  CROSS JOIN LATERAL (
     SELECT version_id FROM ingestion_chunk
-     WHERE workspace_id = %(workspace)s AND document_id = n.document_id LIMIT 1) AS c
- ORDER BY n.document_id
+     WHERE workspace_id = %(workspace)s AND document_id = d.id LIMIT 1) AS c
 """
 
 # Holders of these names: each entity by document, with the type the document gives it, and whether

@@ -41,6 +41,7 @@ from ingestion.models import (
     LoneDocument,
     MentionPlacement,
     MergeSuggestion,
+    NameChange,
     Relationship,
     RelationshipRuling,
     ResolutionDecision,
@@ -116,14 +117,21 @@ def make_whole(name: str = "Harbour") -> Whole:
         parent = _make_parent(report)
         _make_structure(report, parent, ada)
         LoneDocument.objects.create(workspace=workspace, document=document, names=2)
-        job = IngestionJob.objects.create(
-            workspace=workspace, kind="document", document=document, version=version
-        )
-        StageRun.objects.create(workspace=workspace, job=job, stage="parse", ordinal=0)
+        job = _make_job(version)
     return Whole(
         workspace, collection, document, version, chunks[0], ada, olaf, relationship, parent,
         report, job,
     )  # fmt: skip
+
+
+def _make_job(version: DocumentVersion) -> IngestionJob:
+    row = {"workspace": version.workspace}
+    job = IngestionJob.objects.create(
+        **row, kind="document", document=version.document, version=version
+    )
+    StageRun.objects.create(**row, job=job, stage="parse", ordinal=0)
+    NameChange.objects.create(**row, job=job, keys=["mercury"])
+    return job
 
 
 def _make_statements(document: Document, chunk: Chunk, ada: Entity, olaf: Entity) -> None:
