@@ -256,7 +256,7 @@ def refuse_taken(
     own: Collection[uuid.UUID] = (),
 ) -> None:
     """Raise ConflictError if an entity other than ``own`` has the name."""
-    rows = Entity.objects.in_workspace(workspace)
+    rows = Entity.objects.in_workspace(workspace).filter(is_leaving=False)
     # Each way has an index of its own, which one condition for all would not use. Terms are named
     # as documents write them: their keys find them.
     ways = (

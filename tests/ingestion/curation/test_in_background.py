@@ -8,7 +8,7 @@ import pytest
 
 from ingestion.curation import queries
 from ingestion.curation.bulk import entities_delete
-from ingestion.curation.entities import entity_delete, entity_edit
+from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.undoing import event_undo
 from ingestion.curation.validation import living
@@ -114,6 +114,17 @@ def test_what_was_merged_or_deleted_is_shown_no_longer(desk: Desk):
         former = queries.entity_gone(workspace=desk.workspace, entity_id=desk.id(LTD))
     assert former.into is not None
     assert former.into.pk == desk.id(INC)
+
+
+def test_a_name_that_was_deleted_is_free_at_once(desk: Desk):
+    entity_delete(change=desk.change(), entity=desk.id(LTD))
+
+    entity_create(change=desk.change(), name="Acme Ltd", type="ship")
+
+    assert LTD in listed(desk)
+    work(desk)
+    assert desk.mentions()[LTD] == 3
+    assert desk.entity(LTD).type == "ship"
 
 
 def test_the_history_tells_what_will_have_moved(desk: Desk):
