@@ -10,8 +10,7 @@ import uuid
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from django.db.models import F, Value
-from django.db.models.functions import Lower
+from django.db.models import F
 
 from ingestion.history.recording import Subjects
 from ingestion.history.sentences import passive
@@ -23,7 +22,6 @@ from ingestion.models import (
     Relationship,
     SubjectKind,
 )
-from ingestion.models.knowledge import TERMS
 from ingestion.resolution.decisions import last_sense
 from ingestion.resolution.keys import NAME_LENGTH, Ref, entity_id, key_of_name
 from ingestion.resolution.overrides import NameResolution
@@ -257,11 +255,10 @@ def refuse_taken(
 ) -> None:
     """Raise ConflictError if an entity other than ``own`` has the name."""
     rows = Entity.objects.in_workspace(workspace).filter(is_leaving=False)
-    # Each way has an index of its own, which one condition for all would not use. Terms are named
-    # as documents write them: their keys find them.
+    # One condition for all would join every alias. Only the second looks at every name.
     ways = (
         rows.filter(key=key),
-        rows.exclude(TERMS).annotate(small=Lower("name")).filter(small=Lower(Value(name))),
+        rows.filter(name__iexact=name),
         rows.filter(aliases__workspace=workspace, aliases__key=key, aliases__name=F("name")),
     )
     ids = {pk for way in ways for pk in way.values_list("pk", flat=True)}

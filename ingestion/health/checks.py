@@ -48,7 +48,7 @@ class Check:
     """``one`` and ``several`` describe findings, after their number.
 
     ``next_step`` says what the repair does or, without one, what a person should do. ``stage`` is
-    the stage, but of a document, that rebuilds the data: while it is ahead, findings wait for it.
+    the stage of a workspace's job that rebuilds the data: while it is ahead, findings wait for it.
     """
 
     name: str

@@ -134,7 +134,7 @@ class NameChange(TenantModel):
     """Names that people decided about, until every document that uses one is resolved again.
 
     Only of changes that concern too many documents for a request. ``keys`` are those of the
-    entities before and after; ``after`` is the last document done, in the order of their ids.
+    entities that the documents name; ``after`` is the last document done, in the order of ids.
     """
 
     job = TenantForeignKey(IngestionJob, related_name="name_changes")

@@ -50,7 +50,7 @@ def propagate(
         most = AT_ONCE + 1 if may_wait else None
         documents = documents_naming(workspace_id, names, most=most)
     waits = may_wait and len(documents) > AT_ONCE
-    if not waits:
+    if documents and not waits:
         resolve_again(workspace_id, documents)
     # In the middle of an ingest, very many rows are marked: the refresh after it counts them.
     counts = not waits and not _much_is_marked(workspace_id)

@@ -49,6 +49,19 @@ def work(desk: Desk) -> None:
         recompute_rows(desk.workspace.pk)
 
 
+class KilledError(Exception):
+    pass
+
+
+def kill_after(documents: int, job: IngestionJob) -> None:
+    def die(done: int, _total: int) -> None:
+        if done == documents:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        reresolve.run(job, build_ports(), Progress(report=die))
+
+
 def listed(desk: Desk) -> set[str]:
     with access.in_workspace(desk.workspace.pk):
         return {one.key for one in knowledge_queries.entities(workspace=desk.workspace)}
@@ -140,18 +153,10 @@ def test_the_history_tells_what_will_have_moved(desk: Desk):
 
 
 def test_it_resumes_after_the_documents_that_are_done(desk: Desk):
-    class KilledError(Exception):
-        pass
-
-    def die(done: int, _total: int) -> None:
-        if done == 2:
-            raise KilledError
-
     merged(desk, INC, LTD)
     [job] = waiting(desk)
 
-    with pytest.raises(KilledError):
-        reresolve.run(job, build_ports(), Progress(report=die))
+    kill_after(2, job)
     assert desk.mentions()[LTD] == 1
 
     assert reresolve.run(job, build_ports(), NO_PROGRESS).written == 1
@@ -160,18 +165,10 @@ def test_it_resumes_after_the_documents_that_are_done(desk: Desk):
 
 @pytest.mark.parametrize("documents_done", [0, 1, 2])
 def test_an_undo_in_the_middle_gives_what_was_before(desk: Desk, documents_done: int):
-    class KilledError(Exception):
-        pass
-
-    def die(done: int, _total: int) -> None:
-        if done == documents_done:
-            raise KilledError
-
     before = desk.state()
     event = merged(desk, INC, LTD)
     [job] = waiting(desk)
-    with pytest.raises(KilledError):
-        reresolve.run(job, build_ports(), Progress(report=die))
+    kill_after(documents_done, job)
 
     undone = event_undo(change=desk.change(), event=event)
 
