@@ -34,6 +34,7 @@ from ingestion.models.decisions import (
     RelationshipRuling,
     ResolutionDecision,
     SuggestionSkip,
+    SuggestionState,
     Verdict,
 )
 from ingestion.models.documents import (
@@ -144,6 +145,7 @@ __all__ = [
     "StructureState",
     "SubjectKind",
     "SuggestionSkip",
+    "SuggestionState",
     "SummaryEdge",
     "SummaryLayout",
     "SummaryNode",

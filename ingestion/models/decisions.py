@@ -131,6 +131,24 @@ class MergeSuggestion(TenantModel):
         return self.reason
 
 
+class SuggestionState(TenantModel):
+    """What a workspace's entities were when they were last compared, by their ``digests``, 8 bytes
+    each: none where all are compared every time. ``seconds`` is what comparing all of them took.
+    """
+
+    digests = models.BinaryField()
+    seconds = models.FloatField()
+    compared_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace"], name="suggestion_state_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"all at {self.compared_at}"
+
+
 class SuggestionSkip(TenantModel):
     """A case that a person put off: it comes back to them after the others.
 

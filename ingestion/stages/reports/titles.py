@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations, count
+from operator import itemgetter
 from typing import Final
 from uuid import UUID
 
@@ -161,8 +162,7 @@ def _paths_below(mentions: Iterable[Section]) -> Mapping[str, set[tuple[str, ...
 
 def _ranked(one: TitleSubject, of_heading: Mapping[str, int]) -> Iterator[tuple[float, str]]:
     """Acceptable titles, with their scores."""
-    scores = _scores(one, of_heading)
-    best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LABELS]
+    best = _best_labels(one, of_heading)
     for label, score in best:
         # A single word is only better than no title at all.
         yield (score if words_in(label) >= FEWEST_WORDS else score / 1_000), label
@@ -172,24 +172,32 @@ def _ranked(one: TitleSubject, of_heading: Mapping[str, int]) -> Iterator[tuple[
             yield (score + more) / 2, joined(label, other)
 
 
-def _scores(one: TitleSubject, of_heading: Mapping[str, int]) -> dict[str, float]:
-    """How well each label fits the topic, and no other: 0 to 1."""
+def _best_labels(one: TitleSubject, of_heading: Mapping[str, int]) -> list[tuple[str, float]]:
+    """The labels that fit the topic best, and no other, with their scores, 0 to 1.
+
+    The best texts come first: a large topic has a hundred thousand headings, and few are read.
+    """
     scores: dict[str, float] = {}
+    for score, text in sorted(_scored(one, of_heading), key=itemgetter(0), reverse=True):
+        if len(scores) >= MOST_LABELS and score < [*scores.values()][MOST_LABELS - 1]:
+            break
+        for label in labels_of(text):
+            scores.setdefault(label, score)
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LABELS]
+
+
+def _scored(one: TitleSubject, of_heading: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+    """How well each heading and name fits the topic."""
     documents = {section.document for section in one.mentions}
     below = _paths_below(one.mentions)
+    total = one.mentions.total()
     for heading, number in _headings(one.mentions).items():
         worth = (TITLED if heading in documents else 1.0) / len(below[heading]) ** SPREAD
-        _keep(scores, heading, worth * 2 * number / (one.mentions.total() + of_heading[heading]))
+        yield worth * 2 * number / (total + of_heading[heading]), heading
     for name in one.names:
         worth = NAMED_OF.get(name.type, NAMED)
         both = one.links + name.everywhere
-        _keep(scores, name.text, worth * 2 * name.inside / both if both else 0.0)
-    return scores
-
-
-def _keep(scores: dict[str, float], text: str, score: float) -> None:
-    for label in labels_of(text):
-        scores[label] = max(score, scores.get(label, 0.0))
+        yield worth * 2 * name.inside / both if both else 0.0, name.text
 
 
 def labels_of(text: str) -> list[str]:

@@ -4,7 +4,8 @@ In: entities with their names, neighbours, passages and vectors, and earlier dec
 MergeSuggestion rows with their certainty and reasons.
 Safe to repeat: earlier suggestions are replaced. All entities are compared each time (a few seconds
 for 50,000), so that suggestions depend on the current graph and not on the order in which it grew,
-and disappear once they no longer apply.
+and disappear once they no longer apply. Where that takes long, only those that changed are compared
+with all others, and all of them once a day.
 
 Nothing is merged here. Pairs come from keys that few entities share (``blocks``), names are
 compared word by word (``naming``), then their surroundings, and all of it is weighed into one
@@ -16,164 +17,144 @@ from __future__ import annotations
 
 import json
 import math
+import time
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, LiteralString
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import repeat
+from typing import Final, TypeGuard
 
-from django.db.models import F
+from django.utils import timezone
 
 from ingestion.extractors.extraction import CONCEPT, SYMBOL
-from ingestion.models import Alias, IngestionJob, MergeSuggestion
+from ingestion.models import IngestionJob, MergeSuggestion, SuggestionState
 from ingestion.resolution.decisions import STATES, decided_pairs
 from ingestion.resolution.keys import EntityPair
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.suggest import blocks, weighing
+from ingestion.stages.suggest import blocks, changes, naming, sql, weighing
 from ingestion.stages.suggest.features import Candidate, Reason, Suggestion
 from ingestion.stages.suggest.links import Links
+from kb_project.graph.compact import Ids
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count, stream_sql
 from workspaces import access
-
-# Symbols of source code are named exactly: getName is not a misspelt setName. Terms name no one,
-# but one written as a name may: Eastray Shipping, next to Eastray Shipping Ltd.
-ENTITIES: Final[LiteralString] = """
-SELECT id, key, name, type, sense, mention_count, degree FROM ingestion_entity AS e
- WHERE workspace_id = %(workspace)s AND type <> ALL (%(exact)s::text[])
-   AND (type <> %(term)s OR written_by <> 'extractive' OR is_made OR is_confirmed OR EXISTS (
-       SELECT 1 FROM ingestion_mention AS m
-        WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id AND m.type <> %(term)s))
-"""
-
-LINKS: Final[LiteralString] = """
-SELECT coalesce(string_agg(uuid_send(source_id), ''::bytea), ''),
-       coalesce(string_agg(uuid_send(target_id), ''::bytea), '')
-  FROM ingestion_relationship WHERE workspace_id = %(workspace)s
-"""
-
-# Names that closely follow each other in a passage, with the text between them.
-ADJACENT_NAMES: Final[LiteralString] = """
-WITH named AS (
-    SELECT m.chunk_id, m.entity_id AS first, m."end" AS first_end,
-           lead(m.entity_id) OVER following AS second,
-           lead(m.start) OVER following AS second_start,
-           lead(m."end") OVER following AS second_end,
-           lead(m.surface) OVER following AS second_surface
-      FROM ingestion_mention AS m
-     WHERE m.workspace_id = %(workspace)s
-    WINDOW following AS (PARTITION BY m.chunk_id ORDER BY m.start, m."end", m.entity_id)
-), beside AS MATERIALIZED (
-    SELECT * FROM named
-     WHERE first <> second AND second_start - first_end BETWEEN 1 AND %(longest)s
-)
-SELECT b.first, b.second,
-       substr(c.text, b.first_end - c.start + 1, b.second_start - b.first_end),
-       substr(c.text, b.second_end - c.start + 1, 3),
-       b.second_surface
-  FROM beside AS b
-  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = b.chunk_id
-"""
-
-# How similar are the passages that name one and those that name the other: the cosine of their mean
-# vectors, relative to the mean of the workspace. No row if a passage names both.
-COSINES: Final[LiteralString] = """
-WITH pair AS MATERIALIZED (
-    SELECT * FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[]) AS t (l, r)
-), mean AS MATERIALIZED (
-    SELECT named.id, avg(e.vector) AS vector
-      FROM (SELECT l AS id FROM pair UNION SELECT r FROM pair) AS named
-     CROSS JOIN LATERAL (
-           SELECT DISTINCT m.chunk_id FROM ingestion_mention AS m
-            WHERE m.workspace_id = %(workspace)s AND m.entity_id = named.id
-            ORDER BY m.chunk_id LIMIT %(most)s) AS passage
-      JOIN ingestion_chunkembedding AS e ON e.workspace_id = %(workspace)s
-           AND e.chunk_id = passage.chunk_id AND e.fingerprint = %(fingerprint)s
-     GROUP BY named.id
-), centre AS MATERIALIZED (
-    SELECT avg(vector) AS vector
-      FROM (SELECT vector FROM ingestion_chunkembedding
-             WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-             ORDER BY chunk_id LIMIT %(sample)s) AS sample
-)
-SELECT pair.l, pair.r, 1 - ((l.vector - c.vector) <=> (r.vector - c.vector))
-  FROM pair
-  JOIN mean AS l ON l.id = pair.l
-  JOIN mean AS r ON r.id = pair.r
- CROSS JOIN centre AS c
- WHERE NOT EXISTS (
-       SELECT FROM ingestion_mention AS m
-         JOIN ingestion_mention AS n ON n.workspace_id = %(workspace)s
-              AND n.chunk_id = m.chunk_id AND n.entity_id = pair.r
-        WHERE m.workspace_id = %(workspace)s AND m.entity_id = pair.l)
-"""
-
-# Earlier suggestions that were not found again are deleted.
-FORGET: Final[LiteralString] = """
-DELETE FROM ingestion_mergesuggestion AS s
- WHERE s.workspace_id = %(workspace)s
-   AND (s.left_id, s.right_id) NOT IN (
-       SELECT * FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[]) AS t (l, r))
-"""
-
-# Entities may be deleted meanwhile: those that remain are locked until the transaction ends.
-SUGGEST: Final[LiteralString] = """
-WITH held AS MATERIALIZED (
-    SELECT id FROM ingestion_entity
-     WHERE workspace_id = %(workspace)s AND id = ANY (%(lefts)s::uuid[] || %(rights)s::uuid[])
-     ORDER BY id FOR KEY SHARE
-)
-INSERT INTO ingestion_mergesuggestion AS s
-       (workspace_id, id, left_id, right_id, score, effect, reason, reasons, state, created_at)
-SELECT %(workspace)s, gen_random_uuid(), t.l, t.r, t.score, t.effect, t.reason, t.reasons::jsonb,
-       t.state, now()
-  FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[], %(scores)s::float8[], %(effects)s::float8[],
-              %(sentences)s::text[], %(reasons)s::text[], %(states)s::text[])
-       AS t (l, r, score, effect, reason, reasons, state)
- WHERE t.l IN (SELECT id FROM held) AND t.r IN (SELECT id FROM held)
- ORDER BY t.l, t.r
-ON CONFLICT (workspace_id, left_id, right_id) DO UPDATE
-   SET score = excluded.score, effect = excluded.effect, reason = excluded.reason,
-       reasons = excluded.reasons, state = excluded.state
- WHERE (s.score, s.effect, s.reasons, s.state) IS DISTINCT FROM
-       (excluded.score, excluded.effect, excluded.reasons, excluded.state)
-"""
-
 
 MOST_WRITTEN: Final = 5000
 """Suggestions kept per run, the most certain ones: no one works through more."""
 MOST_PASSAGES: Final = 12
 SAMPLE: Final = 1000
 REASON_LENGTH: Final = 300
+LONG: Final = 5.0
+"""Seconds for all entities from which on only those that changed are compared."""
+ALL_AFTER: Final = timedelta(days=1)
+MOST_CHANGED: Final = 0.02
+"""The share of entities that changed above which all are compared."""
+
+Entities = Mapping[uuid.UUID, Candidate]
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
-    workspace_id = job.workspace_id
+    workspace_id, started = job.workspace_id, time.monotonic()
     with access.in_workspace(workspace_id), bulk_plans():
-        entities = _load(workspace_id)
-        stated = weighing.stated_names(_adjacent_names(workspace_id, entities))
-    progress(1, 3)
-    common = blocks.common_in(entities.values())
-    pairs = blocks.candidates(entities.values(), common)
-    possible = weighing.weighed(pairs, entities, common, stated)
+        state = SuggestionState.objects.in_workspace(workspace_id).first()
+        names = _names(workspace_id)
+        changed = names.changed_since(bytes(state.digests)) if _is_recent(state) else None
+    if changed is None or len(changed) > MOST_CHANGED * len(names.keys):
+        entities, possible = _among_all(workspace_id, progress)
+        changed = None
+    else:
+        entities, possible = _among_changed(workspace_id, changed, names)
     progress(2, 3)
     with access.in_workspace(workspace_id):
         cosines = _cosines(workspace_id, possible, ports.embedder.fingerprint)
-        suggestions = weighing.with_passages(possible, cosines)[:MOST_WRITTEN]
+        found = weighing.with_passages(possible, cosines)
+        if changed is not None:
+            found = weighing.best_of_each([*found, *_kept(workspace_id, changed)])
+        suggestions = found[:MOST_WRITTEN]
         _save(workspace_id, suggestions, entities)
+        _remember(workspace_id, names, time.monotonic() - started if changed is None else None)
     progress(3, 3)
     return StageOutcome(written=len(suggestions))
 
 
-def _load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Candidate]:
-    """The entities to compare. Call in the workspace's scope."""
-    values = {"workspace": workspace_id, "exact": [SYMBOL], "term": CONCEPT}
+def _is_recent(state: SuggestionState | None) -> TypeGuard[SuggestionState]:
+    """Whether all were compared lately, and that took long."""
+    if state is None or state.seconds < LONG:
+        return False
+    return timezone.now() - state.compared_at < ALL_AFTER
+
+
+def _names(workspace_id: uuid.UUID) -> changes.Names:
+    values = {"workspace": workspace_id, "exact": [SYMBOL]}
+    [(ids, digests, keys)] = run_sql(sql.DIGESTS, values)
+    return changes.Names(Ids.of_bytes(bytes(ids)), keys, bytes(digests))
+
+
+def _among_all(workspace_id: uuid.UUID, progress: Progress) -> tuple[Entities, list[Suggestion]]:
+    """Compare all entities; returns them by id, and the pairs that may be one."""
+    with access.in_workspace(workspace_id), bulk_plans():
+        entities = _load(workspace_id)
+        stated = weighing.stated_names(_adjacent_names(workspace_id))
+    progress(1, 3)
+    common = blocks.common_in(entities.values())
+    pairs = blocks.candidates(entities.values(), common)
+    return entities, weighing.weighed(pairs, entities, common, stated)
+
+
+def _among_changed(
+    workspace_id: uuid.UUID, ids: Sequence[uuid.UUID], names: changes.Names
+) -> tuple[Entities, list[Suggestion]]:
+    """Compare these entities with all others; returns as ``_among_all``."""
+    if not ids:
+        return {}, []
+    with access.in_workspace(workspace_id):
+        changed = _named(workspace_id, ids)
+        called = [name for one in changed.values() for name in (one.key, *one.aliases)]
+        also = run_sql(sql.ALSO_NAMED, {"workspace": workspace_id, "keys": called})
+        near = names.at(changes.partners(changed.values(), names.keys))
+        compared = _named(workspace_id, [*near, *(id_ for (id_,) in also)]) | changed
+        common = changes.common_in(names.keys, compared.values())
+        named = changes.pairs_of(changed.keys(), compared.values(), common)
+        pairs = [(one.id, other.id) for one, other in named if naming.may_be_one(one, other)]
+        beside = weighing.stated_names(_adjacent_names(workspace_id, ids))
+        stated = {pair: why for pair, why in beside.items() if not changed.keys().isdisjoint(pair)}
+        # What neighbours tell is asked of those alone whose names may be one.
+        entities = _load(workspace_id, list({end for pair in (*pairs, *stated) for end in pair}))
+        around = {id_ for one in entities.values() for id_ in one.neighbours} - entities.keys()
+        entities |= _named(workspace_id, list(around))
+    # Any may have been deleted meanwhile.
+    left = (pair for pair in pairs if entities.keys() >= set(pair))
+    known = ((entities[one], entities[other]) for one, other in left)
+    return entities, weighing.weighed(known, entities, common, stated)
+
+
+def _load(
+    workspace_id: uuid.UUID, ids: Sequence[uuid.UUID] | None = None
+) -> dict[uuid.UUID, Candidate]:
+    """The entities to compare with their neighbours: all, or those of ``ids``.
+
+    Call in the workspace's scope.
+    """
+    values = {"workspace": workspace_id, "ids": ids}
+    [(sources, targets)] = run_sql(sql.LINKS if ids is None else sql.LINKS_OF, values)
+    links = Links(bytes(sources), bytes(targets))
+    return _named(workspace_id, ids, links)
+
+
+def _named(
+    workspace_id: uuid.UUID, ids: Sequence[uuid.UUID] | None, links: Links | None = None
+) -> dict[uuid.UUID, Candidate]:
+    """The entities with their names, and with their neighbours if ``links`` are given."""
+    values = {"workspace": workspace_id, "exact": [SYMBOL], "term": CONCEPT, "ids": ids}
     aliases: defaultdict[uuid.UUID, dict[str, str]] = defaultdict(dict)
-    names = Alias.objects.in_workspace(workspace_id).exclude(key=F("entity__key"))
-    for entity, key, name in names.order_by("key", "name").values_list("entity_id", "key", "name"):
+    for key, name, entity in sorted(
+        run_sql(sql.ALIASES if ids is None else sql.ALIASES_OF, values)
+    ):
         aliases[entity][key] = name
-    entities = run_sql(ENTITIES, values)
-    [(sources, targets)] = run_sql(LINKS, values)
-    neighbours = Links(bytes(sources), bytes(targets)).neighbours([row[0] for row in entities])
+    entities = run_sql(sql.ENTITIES if ids is None else sql.ENTITIES_OF, values)
+    found = [row[0] for row in entities]
+    neighbours = links.neighbours(found) if links else repeat(frozenset[uuid.UUID](), len(found))
     return {
         id_: Candidate(id_, key, name, type_, sense, mentions, degree, aliases.get(id_, {}), near)
         for (id_, key, name, type_, sense, mentions, degree), near in zip(
@@ -183,25 +164,40 @@ def _load(workspace_id: uuid.UUID) -> dict[uuid.UUID, Candidate]:
 
 
 def _adjacent_names(
-    workspace_id: uuid.UUID, entities: Mapping[uuid.UUID, Candidate]
+    workspace_id: uuid.UUID, ids: Sequence[uuid.UUID] | None = None
 ) -> Iterator[weighing.AdjacentNames]:
-    values = {"workspace": workspace_id, "longest": weighing.LONGEST_GAP}
+    """Names beside each other, in all passages or those that name one of ``ids``."""
+    values = {"workspace": workspace_id, "longest": weighing.LONGEST_GAP, "ids": ids}
+    statement = sql.ADJACENT_NAMES if ids is None else sql.ADJACENT_NAMES_OF
     return (
         weighing.AdjacentNames(first, second, between, after, is_full=" " in surface.strip())
-        for first, second, between, after, surface in stream_sql(ADJACENT_NAMES, values)
-        if first in entities and second in entities
+        for first, second, between, after, surface in stream_sql(statement, values)
     )
+
+
+def _kept(workspace_id: uuid.UUID, changed: Collection[uuid.UUID]) -> list[Suggestion]:
+    """The suggestions of pairs of which neither changed, without their reasons."""
+    rows = run_sql(sql.SUGGESTED, {"workspace": workspace_id, "ids": list(changed)})
+    return [Suggestion((left, right), score, ()) for left, right, score in rows]
+
+
+def _remember(workspace_id: uuid.UUID, names: changes.Names, seconds: float | None) -> None:
+    """Note what was compared, and how long it took if that was everything."""
+    state: dict[str, object] = {"digests": names.digests}
+    if seconds is not None:
+        state |= {"seconds": seconds, "compared_at": timezone.now()}
+        if seconds < LONG:
+            state["digests"] = b""
+    SuggestionState.objects.update_or_create(workspace_id=workspace_id, defaults=state)
 
 
 def _cosines(
     workspace_id: uuid.UUID, possible: Sequence[Suggestion], fingerprint: str
 ) -> dict[EntityPair, float]:
     """Cosines of pairs that no passage names together, if there are vectors."""
-    asked = possible[: 2 * MOST_WRITTEN]
     values = {
         "workspace": workspace_id,
-        "lefts": [one.pair[0] for one in asked],
-        "rights": [one.pair[1] for one in asked],
+        **_ends(possible[: 2 * MOST_WRITTEN]),
         "most": MOST_PASSAGES,
         "sample": SAMPLE,
         "fingerprint": fingerprint,
@@ -209,7 +205,7 @@ def _cosines(
     # The cosine of a zero vector is not a number.
     return {
         (left, right): cosine
-        for left, right, cosine in run_sql(COSINES, values)
+        for left, right, cosine in run_sql(sql.COSINES, values)
         if not math.isnan(cosine)
     }
 
@@ -219,12 +215,10 @@ def _save(
     suggestions: Sequence[Suggestion],
     entities: Mapping[uuid.UUID, Candidate],
 ) -> None:
-    """Replace earlier suggestions."""
+    """Replace earlier suggestions, but for those without reasons, which stay as they are."""
     decided = decided_pairs(workspace_id)
-    rows = sorted(suggestions, key=lambda one: one.pair)
-    ends = {"lefts": [one.pair[0] for one in rows], "rights": [one.pair[1] for one in rows]}
-    values = {"workspace": workspace_id, **ends}
-    run_sql_count(FORGET, values)
+    run_sql_count(sql.FORGET, {"workspace": workspace_id, **_ends(suggestions)})
+    rows = sorted((one for one in suggestions if one.reasons), key=lambda one: one.pair)
     states = [
         STATES[decided[one.pair].verdict] if one.pair in decided else MergeSuggestion.State.OPEN
         for one in rows
@@ -239,7 +233,11 @@ def _save(
         "reasons": [json.dumps([reason.as_json() for reason in one.reasons]) for one in rows],
         "states": [state.value for state in states],
     }
-    run_sql_count(SUGGEST, values | columns)
+    run_sql_count(sql.SUGGEST, {"workspace": workspace_id, **_ends(rows), **columns})
+
+
+def _ends(rows: Sequence[Suggestion]) -> dict[str, list[uuid.UUID]]:
+    return {"lefts": [one.pair[0] for one in rows], "rights": [one.pair[1] for one in rows]}
 
 
 def _sentence(reasons: Sequence[Reason]) -> str:

@@ -101,16 +101,19 @@ def _initials(entity: Candidate, words: tuple[str, ...]) -> Iterator[str]:
 
 
 def _word_keys(words: tuple[str, ...], common: Common) -> Iterator[str]:
-    for word in words:
-        if common.words.get(word, 1) > RARE:
-            continue
-        yield f"r:{word}"
-        if len(word) >= SHORTEST_SPELLED and word.isascii():
-            yield from (f"d:{one}" for one in _deletes(word[:LONGEST_WORD]))
+    rare = [word for word in words if common.words.get(word, 1) <= RARE]
+    yield from (f"r:{word}" for word in rare)
+    yield from (f"d:{one}" for word in spelled(rare) for one in deletes(word))
 
 
-def _deletes(word: str) -> Iterator[str]:
-    """The word, and the word without each of its letters: words one letter apart share a key."""
+def spelled(words: Iterable[str]) -> list[str]:
+    """The words that may be misspelt: long ones, of Latin letters."""
+    return [word for word in words if len(word) >= SHORTEST_SPELLED and word.isascii()]
+
+
+def deletes(word: str) -> Iterator[str]:
+    """The word, and the word without each of its letters: words one letter apart share one."""
+    word = word[:LONGEST_WORD]
     yield word
     for place in range(len(word)):
         yield word[:place] + word[place + 1 :]

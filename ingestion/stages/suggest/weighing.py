@@ -49,7 +49,11 @@ def weighed(
     """The pairs that may be one by names and neighbours, the most certain first."""
     found = {}
     named = (pair for pair in pairs if naming.may_be_one(*pair))
-    in_texts = ((entities[one], entities[other]) for one, other in stated)
+    in_texts = (
+        (entities[one], entities[other])
+        for one, other in stated
+        if one in entities and other in entities
+    )
     for one, other in chain(named, in_texts):
         pair = pair_of(one.id, other.id)
         reasons = reasons_for(one, other, entities, common, stated.get(pair))
@@ -70,9 +74,14 @@ def with_passages(
             one = Suggestion(one.pair, certainty_of(reasons), reasons)
         if one.certainty >= SUGGESTED:
             weighed_again.append(one)
+    return best_of_each(weighed_again)
+
+
+def best_of_each(found: Iterable[Suggestion]) -> list[Suggestion]:
+    """The most certain pairs of each entity, the most certain first."""
     named = Counter[uuid.UUID]()
     best = []
-    for one in _in_order(weighed_again):
+    for one in _in_order(found):
         if all(named[end] < MOST_OF_ONE for end in one.pair):
             named.update(one.pair)
             best.append(one)

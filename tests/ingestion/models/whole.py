@@ -49,6 +49,7 @@ from ingestion.models import (
     StageRun,
     StructureState,
     SuggestionSkip,
+    SuggestionState,
     SummaryEdge,
     SummaryLayout,
     SummaryNode,
@@ -240,6 +241,7 @@ def _make_structure(report: CommunityReport, other: Community, ada: Entity) -> N
         workspace=workspace, entity=ada, community=community, other=other, facts=1, of_facts=2
     )
     StructureState.objects.create(workspace=workspace, digest="d", seconds=0.1)
+    SuggestionState.objects.create(workspace=workspace, digests=b"8 bytes.", seconds=6.0)
 
 
 def _make_parent(report: CommunityReport) -> Community:

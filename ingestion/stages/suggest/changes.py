@@ -1,0 +1,105 @@
+"""Tell which entities changed since all were compared, and which others to compare them with.
+
+In a large workspace, comparing all entities takes a minute, and a document changes a handful.
+"""
+
+from __future__ import annotations
+
+import uuid
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from ingestion.stages.suggest import blocks
+from ingestion.stages.suggest.features import WRITTEN_OUT, Candidate, written_out
+from ingestion.stages.suggest.naming import Common, acronyms
+from kb_project.graph.compact import Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All entities: their ids, keys, and digests of what they are compared by."""
+
+    ids: Ids
+    keys: Sequence[str]
+    digests: bytes
+
+    def changed_since(self, digests: bytes) -> list[uuid.UUID]:
+        """The entities that are new or other than when there were these digests, in any order."""
+        is_known = np.isin(np.frombuffer(self.digests, np.int64), np.frombuffer(digests, np.int64))
+        return [self.ids[place] for place in np.flatnonzero(~is_known).tolist()]
+
+    def at(self, places: Iterable[int]) -> list[uuid.UUID]:
+        return [self.ids[place] for place in sorted(set(places))]
+
+
+def partners(changed: Collection[Candidate], keys: Sequence[str]) -> Iterator[int]:
+    """Places of the keys that may be filed under a key of a changed entity (``blocks.keys_of``).
+
+    They share a word, or a word but for a letter, or all letters, or one has the initials of the
+    other; or they are adjacent when sorted.
+    """
+    names = {name for one in changed for name in (one.key, *one.aliases)}
+    letters = {text.replace(" ", "") for text in names} | {one.letters for one in changed}
+    words = _words_near(changed, keys)
+    short = {initials for one in changed for initials in acronyms(one.words)}
+    initials = {one.key for one in changed if one.is_initials}
+    for place, key in enumerate(keys):
+        parts = key.split()
+        if (
+            not words.isdisjoint(parts)
+            or key in short
+            or key.replace(" ", "") in letters
+            or (initials and not initials.isdisjoint(acronyms(tuple(parts))))
+        ):
+            yield place
+    for step in (1, -1):
+        yield from _adjacent([one.key for one in changed], keys, step)
+
+
+def _words_near(changed: Collection[Candidate], keys: Sequence[str]) -> set[str]:
+    """The words of these entities but for small ones, and all words that are a letter away."""
+    words = {word for one in changed for word in one.distinctive}
+    words |= {short for short, full in WRITTEN_OUT.items() if full in words}
+    spelled = {word for one in changed for word in blocks.spelled(one.spelt)}
+    deleted = {part for word in spelled for part in blocks.deletes(word)}
+    for word in set(chain.from_iterable(map(str.split, keys))) - words:
+        if blocks.spelled([word]) and not deleted.isdisjoint(blocks.deletes(word)):
+            words.add(word)
+    return words
+
+
+def _adjacent(wanted: Iterable[str], keys: Sequence[str], step: int) -> Iterator[int]:
+    """Places of the keys beside these when sorted: forwards, or by their reversed letters."""
+    turned = [key[::step] for key in keys]
+    order = sorted(range(len(keys)), key=turned.__getitem__)
+    turned.sort()
+    for key in wanted:
+        at = bisect_left(turned, key[::step])
+        yield from order[max(0, at - 1) : at + 2]
+
+
+def common_in(keys: Iterable[str], among: Iterable[Candidate]) -> Common:
+    """Count words in all names, and as initials only those that one of ``among`` consists of."""
+    short = {one.key for one in among if one.is_initials}
+    first = {key[0] for key in short}
+    words, initials = Counter[str](), Counter[str]()
+    for key in keys:
+        parts = tuple(key.split())
+        words.update(set(written_out(parts)))
+        if len(parts) > 1 and not first.isdisjoint(part[0] for part in parts):
+            initials.update(acronyms(parts) & short)
+    return Common(words, initials)
+
+
+def pairs_of(
+    changed: Container[uuid.UUID], compared: Iterable[Candidate], common: Common
+) -> Iterator[tuple[Candidate, Candidate]]:
+    """The pairs worth comparing that have one of the changed entities."""
+    for one, other in blocks.candidates(compared, common):
+        if one.id in changed or other.id in changed:
+            yield one, other
