@@ -77,6 +77,7 @@ entity: list[URLPattern | URLResolver] = [
     path("", views.entity_detail, name="entity_detail"),
     path("edit/", views.entity_edit, name="entity_edit"),
     path("delete/", views.entity_delete, name="entity_delete"),
+    path("resume/", views.change_resume, name="change_resume"),
     path("merge/", views.entities_merge, name="entities_merge"),
     path("differ/", views.entities_differ, name="entities_differ"),
     path("split/", views.entity_split, name="entity_split"),

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from ingestion.curation import (
     entities,
     merging,
+    queries,
     splitting,
 )
 from ingestion.curation.history_api import (
@@ -202,6 +203,12 @@ class LookAlikeSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
+class ChangeSerializer(serializers.Serializer[Any]):
+    done = serializers.IntegerField(help_text="Documents in which the change is applied.")
+    total = serializers.IntegerField(help_text="Documents it concerns, 0 until they are counted.")
+    has_stopped = serializers.BooleanField(help_text="It failed; 'resume/' continues it.")
+
+
 class EntityApi(WorkspaceAPIView):
     """One entity with everything known about it."""
 
@@ -226,6 +233,9 @@ class EntityApi(WorkspaceAPIView):
             allow_null=True, help_text="The broadest topic that it is among the most central of."
         )
         bridges = BridgeSerializer(many=True, help_text="Topics that it joins.")
+        change = ChangeSerializer(
+            allow_null=True, help_text="A change to it that a worker still applies."
+        )
 
     @extend_schema_serializer(component_name="CuratedEntityInput")
     class InputSerializer(ReasonSerializer):
@@ -264,6 +274,7 @@ def _known(workspace: Workspace, view: knowledge_queries.EntityView) -> dict[str
     ]
     central = knowledge_queries.central_in(workspace, view.entity)
     joined = insights.entity_bridges(workspace=workspace, entity=view.entity)
+    change = queries.change_work(workspace=workspace, entity=view.entity)
     return {
         "aliases": list(view.aliases),
         "sources": SourceSpanSerializer(view.description, many=True).data,
@@ -280,6 +291,7 @@ def _known(workspace: Workspace, view: knowledge_queries.EntityView) -> dict[str
         "namesakes": OtherEntitySerializer(view.namesakes, many=True).data,
         "central_in": central.community_id if central else None,
         "bridges": BridgeSerializer(joined, many=True).data,
+        "change": ChangeSerializer(change).data if change else None,
     }
 
 

@@ -16,6 +16,7 @@ from ingestion.history import sentences
 from ingestion.history.recording import ChangeContext
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Entity, HistoryEvent
+from ingestion.pipeline import workspace_jobs
 from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -155,6 +156,12 @@ def entity_delete(request: UserRequest, workspace: Workspace, entity_id: UUID) -
         lambda change: entities.entity_delete(change=change, entity=entity),
         "ingestion:entity_list",
     )
+
+
+@workspace_page(Capability.CURATE, "POST")
+def change_resume(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
+    workspace_jobs.changes_resume(workspace_id=workspace.pk)
+    return redirect(DETAIL, workspace.slug, entity_id)
 
 
 # --- merging --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from ingestion.models import (
     JobKind,
     RunState,
 )
-from ingestion.pipeline import batching, inline, pausing, runner, transitions
+from ingestion.pipeline import batching, inline, pausing, runner, transitions, workspace_jobs
 from kb_project.errors import ConflictError, UploadError
 from workspaces import quotas
 from workspaces.models import User, Workspace
@@ -166,8 +166,12 @@ def documents_retry(*, workspace: Workspace) -> int:
 
 
 def work_resume(*, workspace: Workspace) -> int:
-    """Resume paused jobs; returns how many. A job pauses again if the cause still exists."""
-    return pausing.work_resume(workspace.pk)
+    """Resume paused jobs, and changes to entities that a failure stopped; returns how many.
+
+    A job pauses again if the cause still exists.
+    """
+    resumed = workspace_jobs.changes_resume(workspace_id=workspace.pk)
+    return resumed + pausing.work_resume(workspace.pk)
 
 
 def document_cancel(*, workspace: Workspace, document: Document) -> None:

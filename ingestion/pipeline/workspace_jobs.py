@@ -124,14 +124,23 @@ def change_begin(*, workspace_id: uuid.UUID, keys: Collection[str]) -> None:
 
     Earlier changes that a failure stopped are resumed.
     """
+    changes_resume(workspace_id=workspace_id)
+    job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.CHANGE)
+    NameChange.objects.create(workspace_id=workspace_id, job=job, keys=sorted(keys))
+    runner.plan_stages(job)
+    runner.wake(workspace_id, job.pk, runner.MAIN)
+
+
+def changes_resume(*, workspace_id: uuid.UUID) -> int:
+    """Have a worker continue the changes that a failure stopped; return how many.
+
+    Call in the workspace's scope.
+    """
     stopped = NameChange.objects.in_workspace(workspace_id).filter(
         job__workspace=workspace_id, job__state__in=[RunState.FAILED, RunState.CANCELLED]
     )
     jobs = [change.job for change in stopped.select_related("job")]
     for job in jobs:
         transitions.reopen(job)
-    job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.CHANGE)
-    NameChange.objects.create(workspace_id=workspace_id, job=job, keys=sorted(keys))
-    runner.plan_stages(job)
-    for one in (*jobs, job):
-        runner.wake(workspace_id, one.pk, runner.MAIN)
+        runner.wake(workspace_id, job.pk, runner.MAIN)
+    return len(jobs)

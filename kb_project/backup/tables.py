@@ -30,6 +30,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "ingestion.consistencycheck": "describes rows of the installation it was made in",
     "ingestion.graphimport": "holds a file until it is imported; what was imported is in decisions",
     "ingestion.suggestionskip": "only orders one person's queue",
+    "ingestion.suggestionstate": "is made again when all entities are compared the next time",
     "workspaces.installationspending": "counts this installation's own spending",
     "workspaces.invitation": "is sent again; its link leads to this installation",
     "workspaces.workspaceexport": "names a file of this installation",

@@ -116,6 +116,7 @@ CURATION = [
     op("POST ingestion:entity_edit", CURATE, sends={"description": "Keeps the light."}),
     op("GET ingestion:entity_delete", CURATE),
     op("POST ingestion:entity_delete", CURATE),
+    op("POST ingestion:change_resume", CURATE),
     op("GET ingestion:entities_merge", CURATE),
     op("POST ingestion:entities_merge", CURATE, sends={"with": ["$inc"]}),
     op("POST ingestion:entities_differ", CURATE, sends={"with": ["$inc"]}),

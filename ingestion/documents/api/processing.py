@@ -118,7 +118,9 @@ class WorkResumeApi(WorkspaceAPIView):
 
     @writing("work_resume", gives=OutputSerializer, status=202)
     def post(self) -> object:
-        """Resume paused work. It pauses again if the cause still exists."""
+        """Resume paused work, and changes to entities that a failure stopped. Work pauses again if
+        the cause still exists.
+        """
         return {"jobs": services.work_resume(workspace=self.workspace)}
 
 

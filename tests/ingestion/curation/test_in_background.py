@@ -219,14 +219,51 @@ def test_pages_tell_it_until_it_is_done(desk: Desk):
     assert NOTICE not in page_of(desk.cast.alice, "entity_detail", desk.cast, desk.id(INC))
 
 
-def test_a_change_that_failed_goes_on_with_the_next(desk: Desk):
-    def fail(*_: object) -> None:
+def fail(desk: Desk) -> None:
+    """Merge two entities, and have the worker fail for good."""
+
+    def broken(*_: object) -> None:
         raise RuntimeError
 
     merged(desk, INC, LTD)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reresolve, "resolve_again", fail)
+        patched.setattr(reresolve, "resolve_again", broken)
         work(desk)
+
+
+def test_a_change_that_failed_goes_on_when_a_curator_says_so(desk: Desk):
+    fail(desk)
+    cast, kept = desk.cast, desk.id(INC)
+    resume = address("change_resume", cast, kept)
+
+    assert resume in page_of(cast.alice, "entity_detail", cast, kept)
+    assert resume not in page_of(cast.bob, "entity_detail", cast, kept)
+    assert client_of(cast.bob).post(resume).status_code == 403
+    assert client_of(cast.charlie).post(resume).status_code == 404
+    assert not waiting(desk)
+    assert client_of(cast.alice).post(resume).status_code == 302
+    work(desk)
+
+    assert LTD not in desk.mentions()
+    assert NOTICE not in page_of(cast.alice, "entity_detail", cast, kept)
+
+
+def test_programs_see_how_far_it_is_and_resume_it(desk: Desk):
+    fail(desk)
+    client, slug = client_of(desk.cast.alice), desk.workspace.slug
+    entity = f"/api/v1/workspaces/{slug}/entities/{desk.id(INC)}/"
+
+    assert client.get(entity).json()["change"] == {"done": 0, "total": 3, "has_stopped": True}
+    resumed = client.post(f"/api/v1/workspaces/{slug}/documents/resume/")
+    assert resumed.json() == {"jobs": 1}
+    work(desk)
+
+    assert client.get(entity).json()["change"] is None
+    assert LTD not in desk.mentions()
+
+
+def test_a_change_that_failed_goes_on_with_the_next(desk: Desk):
+    fail(desk)
     with access.in_workspace(desk.workspace.pk):
         found = queries.change_work(workspace=desk.workspace, entity=desk.entity(INC))
     assert found is not None
