@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.utils import timezone
 
 from ingestion.models import (
     DocumentVersion,
@@ -47,6 +51,16 @@ def _ignore(_done: int, _total: int) -> None:
 
 
 NO_PROGRESS = Progress(report=_ignore)
+
+
+LONG: Final = 5.0
+"""Seconds for a whole workspace from which on a stage looks only at what changed."""
+ALL_AFTER: Final = timedelta(days=1)
+
+
+def is_long_and_recent(seconds: float, when: datetime) -> bool:
+    """Whether looking at a whole workspace took long, and was done within a day."""
+    return seconds >= LONG and timezone.now() - when < ALL_AFTER
 
 
 def version_of(job: IngestionJob) -> DocumentVersion:

@@ -206,7 +206,7 @@ class LookAlikeSerializer(serializers.Serializer[Any]):
 class ChangeSerializer(serializers.Serializer[Any]):
     done = serializers.IntegerField(help_text="Documents in which the change is applied.")
     total = serializers.IntegerField(help_text="Documents it concerns, 0 until they are counted.")
-    has_stopped = serializers.BooleanField(help_text="It failed; 'resume/' continues it.")
+    has_stopped = serializers.BooleanField(help_text="It failed; 'documents/resume/' continues it.")
 
 
 class EntityApi(WorkspaceAPIView):

@@ -15,16 +15,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import Any, Final, LiteralString
 from uuid import UUID
-
-from django.utils import timezone
 
 from ingestion.knowledge.queries import UNTELLING
 from ingestion.models import Entity, IngestionJob, StructureState, TopicStanding
 from ingestion.models.communities import other_topics_id
-from ingestion.stage import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome, is_long_and_recent
 from ingestion.stages.structure import sql
 from kb_project.ports import Ports
 from kb_project.sql import Columns, Row, bulk_plans, run_sql, temporary_rows
@@ -40,9 +37,6 @@ LEAST: Final = 2
 BRIDGES_OF_PAIR: Final = 3
 LEAST_SHARE: Final = 0.25
 """The share of the facts between two topics that go through a bridge."""
-LONG: Final = 5.0
-"""Seconds for all topics from which on only those that changed are looked at."""
-ALL_AFTER: Final = timedelta(days=1)
 FEW_DOCUMENTS: Final = 3
 """Documents from which on one can stand alone."""
 
@@ -99,7 +93,7 @@ def renew(workspace_id: UUID) -> int:
 
 def _is_long_and_recent(state: StructureState) -> bool:
     is_of_method = state.digest.startswith(f"{METHOD}:")
-    return is_of_method and state.seconds >= LONG and timezone.now() - state.computed_at < ALL_AFTER
+    return is_of_method and is_long_and_recent(state.seconds, state.computed_at)
 
 
 def _named(workspace_id: UUID) -> list[UUID]:

@@ -21,17 +21,17 @@ import time
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
 from itertools import repeat
 from typing import Final, TypeGuard
 
 from django.utils import timezone
 
+from ingestion import stage
 from ingestion.extractors.extraction import CONCEPT, SYMBOL
 from ingestion.models import IngestionJob, MergeSuggestion, SuggestionState
 from ingestion.resolution.decisions import STATES, decided_pairs
 from ingestion.resolution.keys import EntityPair
-from ingestion.stage import Progress, StageOutcome
+from ingestion.stage import Progress, StageOutcome, is_long_and_recent
 from ingestion.stages.suggest import blocks, changes, naming, sql, weighing
 from ingestion.stages.suggest.features import Candidate, Reason, Suggestion
 from ingestion.stages.suggest.links import Links
@@ -45,9 +45,6 @@ MOST_WRITTEN: Final = 5000
 MOST_PASSAGES: Final = 12
 SAMPLE: Final = 1000
 REASON_LENGTH: Final = 300
-LONG: Final = 5.0
-"""Seconds for all entities from which on only those that changed are compared."""
-ALL_AFTER: Final = timedelta(days=1)
 MOST_CHANGED: Final = 0.02
 """The share of entities that changed above which all are compared."""
 
@@ -80,9 +77,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
 
 def _is_recent(state: SuggestionState | None) -> TypeGuard[SuggestionState]:
     """Whether all were compared lately, and that took long."""
-    if state is None or state.seconds < LONG:
-        return False
-    return timezone.now() - state.compared_at < ALL_AFTER
+    return state is not None and is_long_and_recent(state.seconds, state.compared_at)
 
 
 def _names(workspace_id: uuid.UUID) -> changes.Names:
@@ -186,7 +181,7 @@ def _remember(workspace_id: uuid.UUID, names: changes.Names, seconds: float | No
     state: dict[str, object] = {"digests": names.digests}
     if seconds is not None:
         state |= {"seconds": seconds, "compared_at": timezone.now()}
-        if seconds < LONG:
+        if seconds < stage.LONG:
             state["digests"] = b""
     SuggestionState.objects.update_or_create(workspace_id=workspace_id, defaults=state)
 

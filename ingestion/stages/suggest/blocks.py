@@ -119,8 +119,13 @@ def deletes(word: str) -> Iterator[str]:
         yield word[:place] + word[place + 1 :]
 
 
+def in_order(keys: Sequence[str], step: int) -> list[int]:
+    """Places of the keys as sorted: forwards, or by their reversed letters."""
+    turned = [key[::step] for key in keys]
+    return sorted(range(len(keys)), key=turned.__getitem__)
+
+
 def _side_by_side(rows: Sequence[Candidate], step: int) -> Places:
     """Places of names that are adjacent when sorted: forwards, or by their reversed letters."""
-    names = [entity.key[::step] for entity in rows]
-    order = np.array(sorted(range(len(rows)), key=names.__getitem__), np.int32)
+    order = np.array(in_order([entity.key for entity in rows], step), np.int32)
     return np.sort(np.stack([order[:-1], order[1:]], axis=1), axis=1)

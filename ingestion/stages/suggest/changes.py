@@ -75,11 +75,9 @@ def _words_near(changed: Collection[Candidate], keys: Sequence[str]) -> set[str]
 
 def _adjacent(wanted: Iterable[str], keys: Sequence[str], step: int) -> Iterator[int]:
     """Places of the keys beside these when sorted: forwards, or by their reversed letters."""
-    turned = [key[::step] for key in keys]
-    order = sorted(range(len(keys)), key=turned.__getitem__)
-    turned.sort()
+    order = blocks.in_order(keys, step)
     for key in wanted:
-        at = bisect_left(turned, key[::step])
+        at = bisect_left(order, key[::step], key=lambda place: keys[place][::step])
         yield from order[max(0, at - 1) : at + 2]
 
 

@@ -21,6 +21,7 @@ from ingestion.models import (
     TopicStanding,
 )
 from ingestion.models.communities import other_topics_id
+from ingestion.stage import LONG
 from ingestion.stages import structure
 from tests import rows
 from tests.ingestion.structures import Structure, make_structure
@@ -109,7 +110,7 @@ def large(made: Structure) -> Structure:
     """A workspace that took long, whose light has lost a fact since."""
     gone = made.entities["Bo Strand"], made.entities["Skarrow"]
     with access.in_workspace(made.workspace.pk):
-        StructureState.objects.in_workspace(made.workspace).update(seconds=structure.LONG)
+        StructureState.objects.in_workspace(made.workspace).update(seconds=LONG)
         links = Relationship.objects.in_workspace(made.workspace)
         assert links.filter(source__in=gone, target__in=gone).delete()[0]
         topics = Community.objects.in_workspace(made.workspace)

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from ingestion import stage
 from ingestion.models import Alias, Entity, IngestionJob, JobKind, MergeSuggestion, SuggestionState
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import suggest
@@ -28,7 +29,7 @@ Found = dict[tuple[str, ...], float]
 @pytest.fixture
 def workspace(monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace in which comparing all takes too long, however little changed."""
-    monkeypatch.setattr(suggest, "LONG", 0.0)
+    monkeypatch.setattr(stage, "LONG", 0.0)
     monkeypatch.setattr(suggest, "MOST_CHANGED", 1.0)
     workspace = rows.make_workspace()
     rows.make_document(workspace, "Minutes", "Acme Instruments Inc. met Ada Lind.", names=NAMES)
