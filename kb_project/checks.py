@@ -1,6 +1,8 @@
 """Checks of settings, alone and against the database, as Django system checks.
 
 The database checks run with ``manage.py check --database default``, and before a worker starts.
+Commands that never run a page's code run only those tagged ``OF_THE_INSTALLATION``: the others load
+all of it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from kb_project import egress
 from kb_project.confinement.layers import layers_here
 from kb_project.sql import run_sql
 
+OF_THE_INSTALLATION: Final = "installation"
 MODEL_FOR: Final = ("none", "listed", "all")
 MODEL_WORK: Final = ("all", "answers")
 PRICE: Final = re.compile(r"\s*[^=\s].*=\s*\d+(\.\d+)?(/\d+(\.\d+)?){1,2}")
@@ -39,7 +42,7 @@ SELECT extversion FROM pg_extension WHERE extname = 'vector'
 """
 
 
-@register()
+@register(OF_THE_INSTALLATION)
 def settings_agree(app_configs: Sequence[AppConfig] | None, **_kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if settings.CHUNK_OVERLAP >= settings.CHUNK_TOKENS:
@@ -116,7 +119,7 @@ def _listed_hosts_are_hosts() -> list[CheckMessage]:
     return found
 
 
-@register(Tags.security)
+@register(Tags.security, OF_THE_INSTALLATION)
 def readers_are_confined(
     app_configs: Sequence[AppConfig] | None, **_kwargs: Any
 ) -> list[CheckMessage]:
@@ -144,7 +147,7 @@ def readers_are_confined(
     return found
 
 
-@register()
+@register(OF_THE_INSTALLATION)
 def sign_up_is_safe(app_configs: Sequence[AppConfig] | None, **_kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if settings.SIGN_UP not in SIGN_UPS:

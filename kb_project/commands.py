@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from django.conf import settings
@@ -13,6 +13,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
 from structlog.contextvars import bound_contextvars
 
+from kb_project.checks import OF_THE_INSTALLATION
 from kb_project.database.engine.base import DATA
 from kb_project.errors import KBError, UnavailableError
 
@@ -58,6 +59,7 @@ class DataCommand(BaseCommand):
     """
 
     requires_migrations_checks = True
+    requires_system_checks: Sequence[str] = (OF_THE_INSTALLATION,)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         if options["verbosity"] < 2:

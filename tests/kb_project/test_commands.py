@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.management.base import SystemCheckError
 from django.db.migrations.recorder import MigrationRecorder
 
 from kb_project.commands import PRODUCT, DataCommand
@@ -32,6 +33,14 @@ def test_a_database_that_is_up_to_date_is_used_as_it_is(capsys):
     call_command("createworkspace", "Merrow Sound")
 
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("command", [("createworkspace", "Merrow Sound"), ("worker",)])
+def test_settings_that_contradict_each_other_are_refused_before_anything_is_done(settings, command):
+    settings.CHUNK_OVERLAP = settings.CHUNK_TOKENS
+
+    with pytest.raises(SystemCheckError, match="CHUNK_OVERLAP must be smaller"):
+        call_command(*command, skip_checks=False)
 
 
 class Quick(DataCommand):

@@ -8,6 +8,8 @@ from django.apps import apps
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.module_loading import import_string
 
+from kb_project.checks import OF_THE_INSTALLATION
+
 
 def lanes() -> dict[str, str]:
     """Return the function that serves each lane: ``work(lane, say=…)``, until SIGTERM or SIGINT.
@@ -22,6 +24,7 @@ def lanes() -> dict[str, str]:
 
 
 class Command(BaseCommand):
+    requires_system_checks = (OF_THE_INSTALLATION,)
     help = (
         "Run the worker for a lane: 'main' reads documents, 'embedding' computes their vectors,"
         " 'refreshing' updates graph, topics and reports, 'answering' answers questions."
