@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from django.conf import settings
@@ -59,7 +59,7 @@ class DataCommand(BaseCommand):
     """
 
     requires_migrations_checks = True
-    requires_system_checks: Sequence[str] = (OF_THE_INSTALLATION,)
+    requires_system_checks: tuple[str, ...] = (OF_THE_INSTALLATION,)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         if options["verbosity"] < 2:
