@@ -25,6 +25,7 @@ from ingestion.curation.history_api import (
 )
 from ingestion.curation.splitting import Selection
 from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
+from ingestion.documents.api.documents import ChangeSerializer
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting, tags_of
 from ingestion.knowledge import insights, queries as knowledge_queries
 from ingestion.knowledge.serializers import (
@@ -201,12 +202,6 @@ class ConflictSerializer(serializers.Serializer[Any]):
 class LookAlikeSerializer(serializers.Serializer[Any]):
     other = OtherEntitySerializer()
     reason = serializers.CharField()
-
-
-class ChangeSerializer(serializers.Serializer[Any]):
-    done = serializers.IntegerField(help_text="Documents in which the change is applied.")
-    total = serializers.IntegerField(help_text="Documents it concerns, 0 until they are counted.")
-    has_stopped = serializers.BooleanField(help_text="It failed; 'documents/resume/' continues it.")
 
 
 class EntityApi(WorkspaceAPIView):

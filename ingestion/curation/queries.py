@@ -24,10 +24,10 @@ from ingestion.models import (
     Mention,
     NameChange,
     Relationship,
-    RunState,
-    StageRun,
     SubjectKind,
 )
+from ingestion.pipeline import workspace_jobs
+from ingestion.pipeline.workspace_jobs import JobProgress
 from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.keys import entity_id as id_of_ref
 from kb_project.errors import found
@@ -196,28 +196,12 @@ def names_used(*, workspace: Workspace, entity: Entity) -> list[tuple[str, int]]
 
 
 # --- changes that a worker applies ----------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class ChangeWork:
-    """How many of the documents that a change concerns are done; 0 of 0 before the first."""
-
-    done: int
-    total: int
-    has_stopped: bool
-
-
-def change_work(*, workspace: Workspace, entity: Entity) -> ChangeWork | None:
+def change_work(*, workspace: Workspace, entity: Entity) -> JobProgress | None:
     """Return how far a worker is with the latest change to an entity, None if all are applied."""
-    changes = NameChange.objects.in_workspace(workspace)
-    if not changes.exists():
+    if not NameChange.objects.in_workspace(workspace).exists():
         return None
     members = load_resolution(workspace.pk).members((entity.key, entity.sense))
-    concerned = changes.filter(keys__overlap=[key for key, _ in members]).values("job")
-    runs = StageRun.objects.in_workspace(workspace).filter(job__in=concerned)
-    run = runs.order_by("-job__created_at").first()
-    if run is None:
-        return None
-    has_stopped = run.state in (RunState.FAILED, RunState.CANCELLED)
-    return ChangeWork(run.units_done, run.units_total, has_stopped)
+    return workspace_jobs.change_work(workspace.pk, [key for key, _ in members])
 
 
 # --- former entities ------------------------------------------------------------------------------

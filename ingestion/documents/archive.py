@@ -3,8 +3,8 @@
 Documents that are disabled or in the trash have no rows in the searched tables: results and
 statistics are as if the documents had never been added, and no search needs a filter. Their
 passages, words, vectors and extractions wait in the archive under their ids, so that nothing is
-read or embedded again when they come back. Resolution then derives their facts again; summaries and
-reports follow in the refresh.
+read or embedded again when they come back. Resolution then derives their facts again, in a worker
+if there are very many documents; summaries and reports follow in the refresh.
 
 Call inside a transaction that began with ``ingestion.history.recording.lock``, after updating the
 document rows: a running stage checks them before it writes. Rows are locked in the order in which
@@ -32,13 +32,14 @@ from ingestion.models import (
     Chunk,
     ChunkEmbedding,
     ChunkExtraction,
+    Document,
     IngestionJob,
     Posting,
     SentenceVector,
 )
 from ingestion.pipeline import batching, runner, transitions
 from ingestion.pipeline.propagate import propagate
-from ingestion.stages.resolve.applying import forget, resolve_documents
+from ingestion.stages.resolve.applying import forget
 from ingestion.vectors import chunks
 from kb_project.errors import Problem
 from kb_project.ports import build_ports
@@ -99,16 +100,6 @@ SELECT id FROM ingestion_ingestionjob
  ORDER BY created_at, id
 """
 
-# The version each document's passages belong to.
-VERSIONS: Final[LiteralString] = """
-SELECT DISTINCT ON (d.id) d.id, v.id
-  FROM ingestion_document AS d
-  JOIN ingestion_documentversion AS v
-    ON v.workspace_id = %(workspace)s AND v.document_id = d.id AND v.number = d.live_number
-  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.document_id = d.id
- WHERE d.workspace_id = %(workspace)s AND d.id = ANY(%(documents)s::uuid[])
-"""
-
 # Finished jobs of documents with passages that lack a vector of a model in use.
 WITHOUT_VECTORS: Final[LiteralString] = """
 SELECT DISTINCT j.id
@@ -155,8 +146,12 @@ def clear(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     run_sql(CORPUS_CHANGED, values)
 
 
-def restore(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
-    """Restore documents under their old ids, resume stopped work, then propagate."""
+def restore(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> bool:
+    """Restore documents under their old ids, resume stopped work, then propagate.
+
+    Their passages are searched from then on. Returns whether a worker restores their names and
+    facts, because there are very many documents.
+    """
     kept = chunks.kept(workspace_id, build_ports().embedder)
     values = {"workspace": workspace_id, "documents": list(documents), "kept": kept}
     run_sql(chunks.HOLD_WITH_OTHERS, values)
@@ -169,7 +164,6 @@ def restore(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
             run_sql(copied, values)
         archived_chunks = ArchivedChunk.objects.in_workspace(workspace_id)
         archived_chunks.filter(document_id__in=documents).delete()
-    resolve_documents(workspace_id, dict(run_sql(VERSIONS, values)))
     run_sql(CORPUS_CHANGED, values)
     _resume_work(workspace_id, documents)
     # The embedding model may have changed since the documents were archived.
@@ -177,7 +171,10 @@ def restore(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     for job in IngestionJob.objects.in_workspace(workspace_id).filter(pk__in=wanting):
         transitions.repeat(job, ["embed"])
         runner.wake(workspace_id, job.pk, runner.EMBEDDING)
-    propagate(workspace_id)
+    # In the order in which they were added, so that the same documents give the same names.
+    rows = Document.objects.in_workspace(workspace_id).filter(pk__in=documents)
+    added = list(rows.order_by("created_at", "pk").values_list("pk", flat=True))
+    return propagate(workspace_id, documents=added, may_wait=True)
 
 
 def stop_work(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:

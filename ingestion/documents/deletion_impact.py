@@ -13,7 +13,8 @@ from kb_project.text.words import counted
 from workspaces import access
 from workspaces.models import Workspace
 
-# A fact made by a person needs no document.
+# A fact made by a person needs no document. OFFSET 0: asked about each, until one source is found,
+# instead of reading all that is known of what thousands of documents name.
 LOSSES: Final[LiteralString] = """
 WITH passages AS (
     SELECT count(*) AS number FROM ingestion_chunk
@@ -24,23 +25,23 @@ WITH passages AS (
 ), stated AS MATERIALIZED (
     SELECT DISTINCT relationship_id AS id FROM ingestion_evidence
      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-), elsewhere AS MATERIALIZED (
-    SELECT DISTINCT relationship_id AS id FROM ingestion_evidence
-     WHERE workspace_id = %(workspace)s AND relationship_id = ANY (ARRAY(SELECT id FROM stated))
-       AND document_id <> ALL(%(documents)s::uuid[])
-    UNION
-    SELECT id FROM ingestion_relationship
-     WHERE workspace_id = %(workspace)s AND is_made AND id = ANY (ARRAY(SELECT id FROM stated))
 ), named AS MATERIALIZED (
     SELECT DISTINCT entity_id AS id FROM ingestion_mention
      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
-), known AS MATERIALIZED (
-    SELECT DISTINCT entity_id AS id FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM named))
-       AND document_id <> ALL(%(documents)s::uuid[])
-    UNION
-    SELECT id FROM ingestion_entity
-     WHERE workspace_id = %(workspace)s AND is_made AND id = ANY (ARRAY(SELECT id FROM named))
+), elsewhere AS (
+    SELECT r.id FROM ingestion_relationship AS r
+     WHERE r.workspace_id = %(workspace)s AND r.id = ANY (ARRAY(SELECT id FROM stated))
+       AND (r.is_made OR EXISTS (
+           SELECT FROM ingestion_evidence AS v
+            WHERE v.workspace_id = %(workspace)s AND v.relationship_id = r.id
+              AND v.document_id <> ALL(%(documents)s::uuid[]) OFFSET 0))
+), known AS (
+    SELECT e.id FROM ingestion_entity AS e
+     WHERE e.workspace_id = %(workspace)s AND e.id = ANY (ARRAY(SELECT id FROM named))
+       AND (e.is_made OR EXISTS (
+           SELECT FROM ingestion_mention AS m
+            WHERE m.workspace_id = %(workspace)s AND m.entity_id = e.id
+              AND m.document_id <> ALL(%(documents)s::uuid[]) OFFSET 0))
 )
 SELECT passages.number + archived.number, (SELECT count(*) FROM stated),
        (SELECT count(*) FROM elsewhere), (SELECT count(*) FROM named), (SELECT count(*) FROM known)
@@ -119,11 +120,15 @@ def for_good(documents: Sequence[Document], losses: Losses) -> str:
     return f"{'; '.join(parts)}. {kept}"
 
 
-def twins(event: HistoryEvent) -> str:
-    """Describe other documents like a restored one; '' if there are none."""
-    titles = event.details.get("twins") or []
-    if not titles:
-        return ""
-    others = f", and {len(titles) - 1} more" if len(titles) > 1 else ""
-    both = "All" if len(titles) > 1 else "Both"
-    return f"There is also a document called “{titles[0]}”{others}. {both} are searched."
+def notes_on_return(event: HistoryEvent) -> list[str]:
+    """Say what to know of restored documents: others like them, and what is still to come."""
+    notes = []
+    if event.details.get("names_follow"):
+        notes.append(
+            "They can be searched. Their names and facts follow: Documents shows how far this is."
+        )
+    if titles := event.details.get("twins"):
+        others = f", and {len(titles) - 1} more" if len(titles) > 1 else ""
+        both = "All" if len(titles) > 1 else "Both"
+        notes.append(f"There is also a document called “{titles[0]}”{others}. {both} are searched.")
+    return notes

@@ -114,7 +114,8 @@ def documents_trash(*, change: ChangeContext, documents: Sequence[Document]) -> 
 def documents_restore(*, change: ChangeContext, documents: Sequence[Document]) -> HistoryEvent:
     """Restore them from the trash as they were: a disabled document is disabled again.
 
-    ``details["twins"]`` names other documents with the same title or content.
+    ``details["twins"]`` names other documents with the same title or content;
+    ``details["names_follow"]`` is there if a worker restores the names and facts of very many.
     """
     return retried(lambda: _moved(change, documents, RESTORE))
 
@@ -216,7 +217,8 @@ def _moved(change: ChangeContext, documents: Sequence[Document], move: _Move) ->
         details = _details(change.workspace, due)
         if move is RESTORE:
             details["twins"] = _twins(change.workspace, due)
-        _move(change, due, move)
+        if _move(change, due, move):
+            details["names_follow"] = True
         subjects = {row.pk: SubjectKind.DOCUMENT for row in due}
         event = recording.record(change, move.kind, subjects, details)
     logger.info("%s workspace=%s documents=%s", move.kind, change.workspace.pk, len(due))
@@ -234,8 +236,11 @@ def _rows(workspace: Workspace, ids: Iterable[uuid.UUID]) -> QuerySet[Document]:
     return Document.objects.in_workspace(workspace).filter(pk__in=list(ids)).order_by("title", "pk")
 
 
-def _move(change: ChangeContext, rows: Sequence[Document], move: _Move) -> None:
-    """Change the documents' state, and archive or restore them; the caller records it."""
+def _move(change: ChangeContext, rows: Sequence[Document], move: _Move) -> bool:
+    """Change the documents' state, and archive or restore them; the caller records it.
+
+    Returns whether a worker restores their names and facts.
+    """
     due = [row for row in rows if move.is_due(row)]
     values = move.values(change)
     before = {row.pk for row in due if row.is_live}
@@ -247,7 +252,8 @@ def _move(change: ChangeContext, rows: Sequence[Document], move: _Move) -> None:
     if gone := sorted(before - after):
         archive.put(change.workspace.pk, gone)
     if back := sorted(after - before):
-        archive.restore(change.workspace.pk, back)
+        return archive.restore(change.workspace.pk, back)
+    return False
 
 
 def _details(workspace: Workspace, rows: Sequence[Document]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from ingestion.documents.queries import DocumentRow, StageStep
 from ingestion.documents.reader.blocks import Block
 from ingestion.knowledge import insights
 from ingestion.models import Collection, Document, DocumentState, DocumentVersion, RunState
-from ingestion.pipeline import pausing
+from ingestion.pipeline import pausing, workspace_jobs
+from ingestion.pipeline.workspace_jobs import JobProgress
 from kb_project.text.regions import RegionKind, from_json
 from workspaces.models import Capability, Workspace
 from workspaces.usage.queries import usage_of_document
@@ -83,6 +84,8 @@ def document_page(
     # A document may have become ready since its row was read: the page then asks once more.
     is_moving = bool(moving) or any(row.is_moving for row in rows)
     is_refreshing = queries.is_refreshing(workspace=workspace)
+    change = workspace_jobs.change_work(workspace.pk)
+    updating = _updating(change) if change and not change.has_stopped else ""
     return {
         "page": page,
         "rows": [shown_row(row) for row in rows],
@@ -100,10 +103,18 @@ def document_page(
         "alone": alone,
         "collections": collection_queries.collections(workspace=workspace),
         "is_refreshing": is_refreshing,
-        "is_running": is_moving or is_refreshing,
+        "updating": updating,
+        "stopped": change if change and change.has_stopped else None,
+        "is_running": is_moving or is_refreshing or bool(updating),
         "may_write": workspace.may(Capability.EDIT),
         "may_administer": workspace.may(Capability.ADMINISTER),
     }
+
+
+def _updating(change: JobProgress) -> str:
+    if not change.total:
+        return "Updating names"
+    return f"Updating names: {change.done:,} of {change.total:,} documents"
 
 
 def collection_page(*, workspace: Workspace, collection: Collection, number: str) -> dict[str, Any]:

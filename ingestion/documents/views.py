@@ -365,8 +365,8 @@ def _do(
             messages.success(request, sentences.toast_text(event))
         else:
             sentences.add_toast(request, workspace, event)
-        if twins := deletion_impact.twins(event):
-            messages.info(request, twins)
+        for note in deletion_impact.notes_on_return(event):
+            messages.info(request, note)
 
 
 def _do_with_chosen(request: UserRequest, workspace: Workspace, act: Act) -> None:

@@ -27,7 +27,7 @@ from ingestion.models import (
     SentenceVector,
     StageRun,
 )
-from ingestion.stages.resolve.applying import resolve_documents
+from ingestion.stages.resolve.applying import resolve_again
 from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
@@ -108,6 +108,5 @@ def delete_documents(edition: uuid.UUID, documents: Sequence[uuid.UUID]) -> None
 
 
 def _resolve(edition: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
-    values = {"workspace": edition, "documents": list(documents)}
-    resolve_documents(edition, dict(run_sql(archive.VERSIONS, values)))
-    run_sql(CORPUS_CHANGED, values)
+    resolve_again(edition, documents)
+    run_sql(CORPUS_CHANGED, {"workspace": edition})

@@ -131,21 +131,22 @@ class StageRun(TenantModel):
 
 
 class NameChange(TenantModel):
-    """Names that people decided about, until every document that uses one is resolved again.
+    """A change to names that concerns too many documents for a request, until all are resolved.
 
-    Only of changes that concern too many documents for a request. ``keys`` are those of the
-    entities that the documents name; ``after`` is the last document done, in the order of ids.
+    ``documents`` are resolved in this order; if there are none, those that name an entity with one
+    of the ``keys``, by ascending id. ``after`` is the last document done.
     """
 
     job = TenantForeignKey(IngestionJob, related_name="name_changes")
     keys = ArrayField(models.TextField())
+    documents = ArrayField(models.UUIDField(), default=list)
     after = models.UUIDField(default=uuid.UUID(int=0))
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["workspace", "job"], name="change_of_job")]
 
     def __str__(self) -> str:
-        return f"{len(self.keys)} names of job {self.job_id}"
+        return f"names of job {self.job_id}"
 
 
 class LaneCall(models.Model):

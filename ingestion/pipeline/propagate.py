@@ -40,18 +40,19 @@ def propagate(
 ) -> bool:
     """Update everything that follows from changed decisions, edits and documents.
 
-    Documents that name an entity with one of the ``keys`` are resolved again, or only those of them
-    that can differ, if the caller knows them. ``resolution`` is how names resolve now, likewise. If
-    the change ``may_wait`` and those are more than ``AT_ONCE`` documents, a worker resolves them
+    Documents that name an entity with one of the ``keys`` are resolved again, or only those that
+    can differ, if the caller knows them. ``resolution`` is how names resolve now, likewise. If the
+    change ``may_wait`` and those are more than ``AT_ONCE`` documents, a worker resolves them
     (``ingestion.stages.reresolve``); returns whether that is so.
     """
     names = set(keys)
-    if documents is None:
+    concerned = documents
+    if concerned is None:
         most = AT_ONCE + 1 if may_wait else None
-        documents = documents_naming(workspace_id, names, most=most)
-    waits = may_wait and len(documents) > AT_ONCE
-    if documents and not waits:
-        resolve_again(workspace_id, documents)
+        concerned = documents_naming(workspace_id, names, most=most)
+    waits = may_wait and len(concerned) > AT_ONCE
+    if concerned and not waits:
+        resolve_again(workspace_id, concerned)
     # In the middle of an ingest, very many rows are marked: the refresh after it counts them.
     counts = not waits and not _much_is_marked(workspace_id)
     with bulk_plans():
@@ -61,7 +62,9 @@ def propagate(
     if names:
         _mark_leaving(workspace_id, names, resolution or load_resolution(workspace_id))
     if waits:
-        workspace_jobs.change_begin(workspace_id=workspace_id, keys=names)
+        workspace_jobs.change_begin(
+            workspace_id=workspace_id, keys=names, documents=documents or ()
+        )
     else:
         runner.request_refresh(workspace_id)
         renew_snapshot_if_quick(workspace_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ingestion.models import IngestionJob, JobKind, NameChange, RunState, StageRun
@@ -79,8 +79,8 @@ def tuning_begin(*, workspace_id: uuid.UUID) -> IngestionJob:
 
 
 @dataclass(frozen=True, slots=True)
-class TuningWork:
-    """The latest work of tuning; ``done`` of ``total`` steps, 0 of 0 before the first."""
+class JobProgress:
+    """How far a job of one stage is; ``done`` of ``total`` units, 0 of 0 before the first."""
 
     state: RunState
     done: int = 0
@@ -90,15 +90,19 @@ class TuningWork:
     def is_unfinished(self) -> bool:
         return self.state in (*UNFINISHED, RunState.PAUSED)
 
+    @property
+    def has_stopped(self) -> bool:
+        return self.state in (RunState.FAILED, RunState.CANCELLED)
 
-def tuning_work(workspace_id: uuid.UUID) -> TuningWork | None:
+
+def tuning_work(workspace_id: uuid.UUID) -> JobProgress | None:
     """Return how far tuning is, None if it was never asked for. Call in the workspace's scope."""
     jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.TUNE)
     job = jobs.order_by("-created_at").first()
     if job is None:
         return None
     run = StageRun.objects.in_workspace(workspace_id).filter(job=job).first()
-    return TuningWork(RunState(job.state), *((run.units_done, run.units_total) if run else ()))
+    return JobProgress(RunState(job.state), *((run.units_done, run.units_total) if run else ()))
 
 
 def tuning_cancel(*, workspace_id: uuid.UUID) -> None:
@@ -119,16 +123,33 @@ def tuning_cancel(*, workspace_id: uuid.UUID) -> None:
             transitions.stop(job, RunState.CANCELLED, transitions.CANCELLED)
 
 
-def change_begin(*, workspace_id: uuid.UUID, keys: Collection[str]) -> None:
-    """Have a worker apply decisions about these names. Call in the transaction that made them.
+def change_begin(
+    *, workspace_id: uuid.UUID, keys: Collection[str], documents: Sequence[uuid.UUID] = ()
+) -> None:
+    """Have a worker resolve these documents again, or else all that use one of the names.
 
-    Earlier changes that a failure stopped are resumed.
+    Call in the transaction of the change. Earlier changes that a failure stopped are resumed.
     """
     changes_resume(workspace_id=workspace_id)
     job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.CHANGE)
-    NameChange.objects.create(workspace_id=workspace_id, job=job, keys=sorted(keys))
+    NameChange.objects.create(
+        workspace_id=workspace_id, job=job, keys=sorted(keys), documents=list(documents)
+    )
     runner.plan_stages(job)
     runner.wake(workspace_id, job.pk, runner.MAIN)
+
+
+def change_work(workspace_id: uuid.UUID, keys: Collection[str] | None = None) -> JobProgress | None:
+    """Return how far a worker is with the latest change, of these names if they are given.
+
+    None if all are applied. Call in the workspace's scope.
+    """
+    changes = NameChange.objects.in_workspace(workspace_id)
+    if keys is not None:
+        changes = changes.filter(keys__overlap=list(keys))
+    runs = StageRun.objects.in_workspace(workspace_id).filter(job__in=changes.values("job"))
+    run = runs.order_by("-job__created_at").first()
+    return JobProgress(RunState(run.state), run.units_done, run.units_total) if run else None
 
 
 def changes_resume(*, workspace_id: uuid.UUID) -> int:

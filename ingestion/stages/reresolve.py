@@ -1,13 +1,15 @@
-"""Reresolve: apply decisions about names to the many documents that use them.
+"""Reresolve: resolve the names of many documents again, after a person's change.
 
-In: the names that a person's change concerns (``NameChange``).  Out: what *resolve* makes of each
-document that uses one of them; the refresh that follows counts and describes.
+In: the names or the documents that the change concerns (``NameChange``).  Out: what *resolve* makes
+of each of the documents; the refresh that follows counts and describes.
 Resumes after the last group of documents done. Safe to repeat.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from uuid import UUID
 
 from ingestion.models import IngestionJob, NameChange
 from ingestion.stage import Progress, StageOutcome
@@ -22,8 +24,8 @@ def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
         change = NameChange.objects.in_workspace(workspace_id).filter(job=job).first()
         if change is None:
             return StageOutcome()
-        documents = documents_naming(workspace_id, change.keys)
-    begun_at = bisect_right(documents, change.after)
+        documents = change.documents or documents_naming(workspace_id, change.keys)
+    begun_at = _begun_at(change, documents)
     for first in range(begun_at, len(documents), GROUP):
         progress(first, len(documents))
         group = documents[first : first + GROUP]
@@ -34,3 +36,11 @@ def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
     with access.in_workspace(workspace_id):
         change.delete()
     return StageOutcome(written=len(documents) - begun_at)
+
+
+def _begun_at(change: NameChange, documents: Sequence[UUID]) -> int:
+    """The place of the first document that is not done."""
+    if not change.documents:
+        # The last one done may no longer name any of them.
+        return bisect_right(documents, change.after)
+    return documents.index(change.after) + 1 if change.after in documents else 0

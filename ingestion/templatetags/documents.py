@@ -74,7 +74,7 @@ def passage_problems(context: Context, workspace: Workspace, document: Document)
 
 
 @register.simple_tag
-def tuning_work(workspace: Workspace) -> workspace_jobs.TuningWork | None:
+def tuning_work(workspace: Workspace) -> workspace_jobs.JobProgress | None:
     """Return how far learning from the documents is."""
     return workspace_jobs.tuning_work(workspace.pk)
 

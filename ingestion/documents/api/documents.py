@@ -17,6 +17,7 @@ from ingestion.documents.services import Filing
 from ingestion.history.api import tags_of
 from ingestion.knowledge import insights
 from ingestion.models import Document, DocumentState
+from ingestion.pipeline import workspace_jobs
 from kb_project.errors import ConflictError, InputError, QuotaError, UploadError
 from kb_project.http.api import PageInput, PageOutput, ProblemSerializer, page_of
 from kb_project.http.problems import problem
@@ -85,6 +86,14 @@ class DocumentAPIView(WorkspaceAPIView):
         return queries.document_get(workspace=self.workspace, document_id=document_id)
 
 
+class ChangeSerializer(serializers.Serializer[Any]):
+    """How far a worker is with a change that concerns many documents."""
+
+    done = serializers.IntegerField(help_text="Documents in which the change is applied.")
+    total = serializers.IntegerField(help_text="Documents it concerns, 0 until they are counted.")
+    has_stopped = serializers.BooleanField(help_text="It failed; 'documents/resume/' continues it.")
+
+
 class DocumentListApi(WorkspaceAPIView):
     """The documents of a workspace."""
 
@@ -106,6 +115,10 @@ class DocumentListApi(WorkspaceAPIView):
 
     class OutputSerializer(PageOutput):
         results = DocumentSerializer(many=True)
+        change = ChangeSerializer(
+            allow_null=True,
+            help_text="The latest change to names and facts that is not applied everywhere.",
+        )
 
     class InputSerializer(serializers.Serializer[Any]):
         file = serializers.ListField(child=serializers.FileField(), help_text="One or more files.")
@@ -126,7 +139,7 @@ class DocumentListApi(WorkspaceAPIView):
         found = queries.documents(workspace=self.workspace, text=text, **wanted)
         page = page_of(found, page=number, page_size=size)
         rows = queries.document_rows(workspace=self.workspace, documents=page.results)
-        return page.of(rows)
+        return page.of(rows) | {"change": workspace_jobs.change_work(self.workspace.pk)}
 
     @writing(
         "document_add",

@@ -40,6 +40,12 @@ class MovedSerializer(serializers.Serializer[Any]):
         default=list,
         help_text="Titles of other documents with the same title or content.",
     )
+    names_follow = serializers.BooleanField(
+        source="details.names_follow",
+        default=False,
+        help_text="The documents are searched; a worker restores their names and facts. "
+        "`change` of the document list says how far it is.",
+    )
 
 
 moving: Final = partial(changing, gives=MovedSerializer, parameters=(IF_MATCH,))

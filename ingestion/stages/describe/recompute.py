@@ -39,7 +39,8 @@ def recompute_rows(
     """Bring the rows up to date. Call inside a transaction of the workspace.
 
     ``resolution`` spares loading how names resolve, to a caller that holds the names' lock. Without
-    ``counts``, rows go and people's words count, but nothing is counted that documents say.
+    ``counts``, rows go and people's words count, but nothing is counted that documents say, and
+    names that no document uses any more stay.
     """
     scope = {"workspace": workspace_id}
     locks.join(workspace_id)
@@ -51,6 +52,7 @@ def recompute_rows(
     for statement in BURIALS + (COUNTS if counts else ()):
         run_sql(statement, scope | sources)
     _edit_entities(workspace_id, entities)
+    _update_aliases(workspace_id, entities, prunes=counts)
     _edit_relationships(workspace_id, links)
 
 
@@ -107,11 +109,13 @@ def _edit_entities(workspace_id: uuid.UUID, entities: Mapping[Ref, EntityEdits])
         "confirmed": [one.is_confirmed for one in edits],
     }
     run_sql(edits_sql.EDIT_ENTITIES, {"workspace": workspace_id, **columns})
-    _update_aliases(workspace_id, dict(zip(ids, edits, strict=True)))
 
 
-def _update_aliases(workspace_id: uuid.UUID, edited: Mapping[uuid.UUID, EntityEdits]) -> None:
+def _update_aliases(
+    workspace_id: uuid.UUID, entities: Mapping[Ref, EntityEdits], *, prunes: bool
+) -> None:
     """Bring aliases up to date: those of mentions and those people added, minus refused ones."""
+    edited = {entity_id(workspace_id, *ref): edits for ref, edits in entities.items()}
     given = [(one, name) for one, edits in edited.items() for name in edits.aliases.values()]
     values = {
         "workspace": workspace_id,
@@ -119,7 +123,8 @@ def _update_aliases(workspace_id: uuid.UUID, edited: Mapping[uuid.UUID, EntityEd
         "keys": [key_of_name(name) for _, name in given],
         "names": [name for _, name in given],
     }
-    run_sql(edits_sql.PRUNE_ALIASES, values)
+    if prunes:
+        run_sql(edits_sql.PRUNE_ALIASES, values)
     if given:
         run_sql(edits_sql.ADD_ALIASES, values)
     refused = [(one, key) for one, edits in edited.items() for key in edits.refused]

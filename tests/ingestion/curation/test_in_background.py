@@ -15,6 +15,7 @@ from ingestion.curation.validation import living
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import HistoryEvent, IngestionJob, JobKind, NameChange, RunState, StageRun
 from ingestion.pipeline import propagate, runner
+from ingestion.pipeline.workspace_jobs import JobProgress
 from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import reresolve
 from ingestion.stages.describe.recompute import recompute_rows
@@ -200,7 +201,7 @@ def test_the_entity_that_stays_tells_how_far_the_change_is(desk: Desk):
         found = queries.change_work(workspace=desk.workspace, entity=desk.entity(INC))
         other = queries.change_work(workspace=desk.workspace, entity=desk.entity(MERCURY))
 
-    assert found == queries.ChangeWork(1, 3, has_stopped=False)
+    assert found == JobProgress(RunState.PENDING, 1, 3)
     assert other is None
     work(desk)
     with access.in_workspace(desk.workspace.pk):
