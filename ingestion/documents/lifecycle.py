@@ -278,7 +278,7 @@ def _quoted(titles: Sequence[str]) -> str:
     """
     if not titles:
         return ""
-    more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
+    more = f" and {len(titles) - 1:,} more" if len(titles) > 1 else ""
     return f"'{titles[0]}'{more}"
 
 

@@ -60,15 +60,16 @@ def change(event: HistoryEvent) -> str:
 
 
 # --- names ----------------------------------------------------------------------------------------
-def quoted(names: Sequence[str]) -> str:
-    """
-    >>> quoted(["A", "B"]), quoted(list("ABCDE"))
-    ("'A' and 'B'", "'A', 'B', 'C' and 2 others")
+def quoted(names: Sequence[str], total: int = 0) -> str:
+    """List the first names; ``total`` counts them all where only some are known.
+
+    >>> quoted(["A", "B"]), quoted(list("ABCDE")), quoted(list("ABCDE"), 1000)
+    ("'A' and 'B'", "'A', 'B', 'C' and 2 others", "'A', 'B', 'C' and 997 others")
     """
     shown = [f"'{name}'" for name in names[:MOST_NAMES]]
-    left = len(names) - len(shown)
+    left = max(len(names), total) - len(shown)
     if left:
-        shown.append(f"{left} others" if left > 1 else "1 other")
+        shown.append(f"{left:,} others" if left > 1 else "1 other")
     if len(shown) < 2:
         return "".join(shown) or "something"
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
@@ -89,7 +90,10 @@ def _names(event: HistoryEvent, ids: Sequence[str]) -> str:
 
 
 def _all(event: HistoryEvent) -> str:
-    return quoted(sorted(names_in(event).values()))
+    """All its subjects; of very many documents, only some names were kept."""
+    return quoted(
+        sorted(names_in(event).values()), event.details.get("counts", {}).get("documents", 0)
+    )
 
 
 def _aliases(names: Sequence[str]) -> str:
@@ -106,8 +110,10 @@ def _plain(verb: str, after: str = "") -> ActiveSentence:
 
 def _was(verb: str) -> PassiveSentence:
     def sentence(event: HistoryEvent, of: str) -> str:
-        shown = name(event, of) if of in names_in(event) else _all(event)
-        return f"{shown} {'was' if of or len(names_in(event)) < 2 else 'were'} {verb}"
+        names = names_in(event)
+        is_one = of in names or len(names) < 2
+        shown = name(event, of) if of in names else _all(event)
+        return f"{shown} {'was' if is_one else 'were'} {verb}"
 
     return sentence
 

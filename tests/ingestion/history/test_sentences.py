@@ -67,6 +67,18 @@ def test_events_are_told_in_sentences(happened: HistoryEvent, sentence: str):
     assert active(happened) == sentence
 
 
+def test_very_many_documents_are_all_counted_though_few_names_are_kept():
+    happened = event("document_restored", "123", counts={"documents": 1400})
+
+    assert active(happened) == (
+        "Ana restored 'Acme Inc', 'Acme Ltd', 'Orran' and 1,397 others from the trash"
+    )
+    assert passive(happened, of="4").startswith(
+        "'Acme Inc', 'Acme Ltd', 'Orran' and 1,397 others were restored"
+    )
+    assert passive(happened, of="3").startswith("'Orran' was restored")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
