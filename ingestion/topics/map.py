@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import cos, sin, sqrt
-from typing import Final, NamedTuple
+from typing import Final, LiteralString, NamedTuple
 from uuid import UUID
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Window
@@ -21,9 +21,46 @@ from django.db.models.functions import RowNumber
 from ingestion.knowledge.topics import TopicNode, topic_nodes
 from ingestion.models import Community
 from ingestion.models.communities import other_topics_id
-from ingestion.topics import sql
 from kb_project.sql import bulk_plans, run_sql
 from workspaces.models import Workspace
+
+# Topics on a map have few of the entities of a large workspace: an array of ids finds each row by
+# its key, and hash joins, inside ``bulk_plans``, put them together.
+
+# The middle of a topic's entities; connected ones count more.
+PLACES: Final[LiteralString] = """
+WITH member AS MATERIALIZED (
+    SELECT community_id, entity_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
+)
+SELECT member.community_id,
+       sum(position.x * (1 + entity.degree)) / sum(1 + entity.degree),
+       sum(position.y * (1 + entity.degree)) / sum(1 + entity.degree)
+FROM member
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
+ AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))
+JOIN ingestion_entityposition AS position
+  ON position.workspace_id = %(workspace)s AND position.entity_id = member.entity_id
+ AND position.entity_id = ANY (ARRAY(SELECT entity_id FROM member))
+GROUP BY member.community_id
+"""
+
+LINKS: Final[LiteralString] = """
+WITH member AS MATERIALIZED (
+    SELECT community_id, entity_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
+)
+SELECT least(source.community_id, target.community_id),
+       greatest(source.community_id, target.community_id), sum(link.weight), count(*)
+FROM ingestion_relationship AS link
+JOIN member AS source ON source.entity_id = link.source_id
+JOIN member AS target ON target.entity_id = link.target_id
+WHERE link.workspace_id = %(workspace)s
+  AND link.source_id = ANY (ARRAY(SELECT entity_id FROM member))
+  AND source.community_id <> target.community_id
+GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2
+"""
 
 MOST: Final = 30
 """Topics on one map, the largest."""
@@ -95,8 +132,8 @@ def topic_map(*, workspace: Workspace, level: int = 0, within: UUID | None = Non
     hues = _hues(workspace, [node.community for node in shown])
     values = {"workspace": workspace.pk, "topics": [node.community.pk for node in shown]}
     with bulk_plans():
-        places = {topic: (x, y) for topic, x, y in run_sql(sql.PLACES, values)}
-        links = [MapLink(*row) for row in run_sql(sql.LINKS, values)]
+        places = {topic: (x, y) for topic, x, y in run_sql(PLACES, values)}
+        links = [MapLink(*row) for row in run_sql(LINKS, values)]
     deepest: int | None = communities.aggregate(Max("level"))["level__max"]
     return TopicMap(
         topics=tuple(_topic(node, hues, places) for node in shown),

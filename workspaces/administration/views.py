@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,13 +14,39 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from kb_project.errors import KBError, NotFoundError
+from kb_project.text.languages import LANGUAGES
 from workspaces import access
 from workspaces.administration import deletion, exports, services
-from workspaces.administration.forms import SettingsForm, settings_form
+from workspaces.administration.services import FIELDS
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
+from workspaces.people.services import NAME_LENGTH, SLUG_LENGTH
 
 SETTINGS = "workspaces:workspace_settings"
+
+
+class SettingsForm(forms.Form):
+    name = forms.CharField(max_length=NAME_LENGTH, label="Name")
+    slug = forms.SlugField(
+        max_length=SLUG_LENGTH,
+        label="Address",
+        help_text="Letters, numbers and hyphens. Links to the last five addresses keep working; a"
+        " number is added if the address is not free.",
+    )
+    document_language = forms.ChoiceField(
+        choices=tuple(LANGUAGES.items()),
+        label="Default language of documents",
+        help_text="For documents whose language can't be detected, such as lists of names.",
+    )
+    editors_invite = forms.BooleanField(
+        required=False, label="Editors and curators may invite people, up to their own role"
+    )
+    editors_delete = forms.BooleanField(
+        required=False, label="Editors and curators may delete documents for good"
+    )
+    viewers_export = forms.BooleanField(
+        required=False, label="Viewers may download evaluations, question sets and the graph"
+    )
 
 
 @workspace_page(Capability.ADMINISTER, "GET", "POST")
@@ -104,7 +131,7 @@ def _page(
     context = {
         "workspace": workspace,
         "section": "settings",
-        "form": form or settings_form(workspace),
+        "form": form or SettingsForm(initial={name: getattr(workspace, name) for name in FIELDS}),
         "exports": exports.exports_of(workspace=workspace),
         "export_days": settings.EXPORT_DAYS,
         "deletion_days": settings.WORKSPACE_DELETION_DAYS,
