@@ -1,6 +1,8 @@
 """Statements that read from the graph what stands out, what joins topics, and what stands alone.
 
 Each looks at every row a fixed number of times, so its cost grows with the graph and no faster.
+Where few facts or entities are left, an array of their ids finds each by its key, instead of a join
+with all. ``named`` may be hundreds of thousands: a join, since planning looks at each of an array.
 """
 
 from __future__ import annotations
@@ -90,6 +92,7 @@ WITH link (fact, entity_id, other_id, weight) AS (
     FROM inside
     JOIN ingestion_evidence AS evidence
       ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = inside.fact
+     AND evidence.relationship_id = ANY (ARRAY(SELECT fact FROM inside))
     GROUP BY inside.community_id, inside.entity_id
     HAVING count(DISTINCT evidence.chunk_id) >= %(least)s
 ), placed AS (
@@ -99,6 +102,7 @@ WITH link (fact, entity_id, other_id, weight) AS (
     JOIN spoken USING (community_id, entity_id)
     JOIN ingestion_entity AS entity
       ON entity.workspace_id = %(workspace)s AND entity.id = entity_id
+     AND entity.id = ANY (ARRAY(SELECT entity_id FROM bound))
 )
 SELECT community_id, entity_id, place, facts, passages, documents
 FROM placed WHERE place <= %(most)s
@@ -107,29 +111,39 @@ FROM placed WHERE place <= %(most)s
 # What sentences and claims state of an entity and a member of the topic. The entity may belong to
 # another topic. People and everything else are ranked apart.
 DOCUMENTED: Final[LiteralString] = """
-WITH said (entity_id, other_id, fact, document_id, chunk_id) AS (
-    SELECT end_id, other_id, evidence.relationship_id, evidence.document_id, evidence.chunk_id
-    FROM ingestion_evidence AS evidence
-    JOIN (SELECT id, source_id AS end_id, target_id AS other_id FROM ingestion_relationship
+WITH member AS MATERIALIZED (
+    SELECT community_id, entity_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id <> %(rest)s
+      AND (%(topics)s::uuid[] IS NULL OR community_id = ANY (%(topics)s::uuid[]))
+), link AS MATERIALIZED (
+    SELECT either.id, end_id, other_id
+    FROM (SELECT id, source_id AS end_id, target_id AS other_id FROM ingestion_relationship
           WHERE workspace_id = %(workspace)s
           UNION ALL
           SELECT id, target_id, source_id FROM ingestion_relationship
-          WHERE workspace_id = %(workspace)s) AS link ON link.id = evidence.relationship_id
+          WHERE workspace_id = %(workspace)s) AS either
+    JOIN unnest(%(named)s::uuid[]) AS named (id) ON named.id = either.end_id
+    WHERE other_id IN (SELECT entity_id FROM member)
+), said (entity_id, other_id, fact, document_id, chunk_id) AS (
+    SELECT end_id, other_id, evidence.relationship_id, evidence.document_id, evidence.chunk_id
+    FROM ingestion_evidence AS evidence
+    JOIN link ON link.id = evidence.relationship_id
     WHERE evidence.workspace_id = %(workspace)s AND evidence.kind = 'stated'
+      AND evidence.relationship_id = ANY (ARRAY(SELECT id FROM link))
     UNION ALL
-    SELECT subject_id, coalesce(object_id, subject_id), id, document_id, chunk_id
-    FROM ingestion_claim WHERE workspace_id = %(workspace)s
+    SELECT subject_id, coalesce(object_id, subject_id), claim.id, document_id, chunk_id
+    FROM ingestion_claim AS claim
+    JOIN unnest(%(named)s::uuid[]) AS named (id) ON named.id = subject_id
+    WHERE workspace_id = %(workspace)s
     UNION ALL
-    SELECT object_id, subject_id, id, document_id, chunk_id
-    FROM ingestion_claim WHERE workspace_id = %(workspace)s AND object_id IS NOT NULL
+    SELECT object_id, subject_id, claim.id, document_id, chunk_id
+    FROM ingestion_claim AS claim
+    JOIN unnest(%(named)s::uuid[]) AS named (id) ON named.id = object_id
+    WHERE workspace_id = %(workspace)s
 ), figures AS (
     SELECT member.community_id, said.entity_id, count(DISTINCT fact) AS facts,
            count(DISTINCT chunk_id) AS passages, count(DISTINCT document_id) AS documents
-    FROM said
-    JOIN ingestion_communitymember AS member
-      ON member.workspace_id = %(workspace)s AND member.entity_id = said.other_id
-    WHERE member.community_id <> %(rest)s AND said.entity_id = ANY (%(named)s::uuid[])
-      AND (%(topics)s::uuid[] IS NULL OR member.community_id = ANY (%(topics)s::uuid[]))
+    FROM said JOIN member ON member.entity_id = said.other_id
     GROUP BY member.community_id, said.entity_id
 ), placed AS (
     SELECT figures.*, row_number() OVER (
@@ -138,6 +152,7 @@ WITH said (entity_id, other_id, fact, document_id, chunk_id) AS (
     FROM figures
     JOIN ingestion_entity AS entity
       ON entity.workspace_id = %(workspace)s AND entity.id = figures.entity_id
+     AND entity.id = ANY (ARRAY(SELECT entity_id FROM figures WHERE passages >= %(least)s))
     WHERE passages >= %(least)s
 )
 SELECT community_id, entity_id, place, facts, passages, documents
@@ -147,39 +162,46 @@ FROM placed WHERE place <= %(most)s
 # Facts between two topics of the first level, and the entities that several of them go through.
 # What a single document names joins topics within that document only.
 BRIDGES: Final[LiteralString] = """
-WITH link (entity_id, other_id) AS (
-    SELECT source_id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
-    UNION ALL
-    SELECT target_id, source_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
-), home AS (
-    SELECT member.entity_id, member.community_id
-    FROM ingestion_communitymember AS member
-    JOIN ingestion_community AS community
-      ON community.workspace_id = %(workspace)s AND community.id = member.community_id
-    WHERE member.workspace_id = %(workspace)s AND community.level = 0 AND community.id <> %(rest)s
+WITH home AS MATERIALIZED (
+    SELECT entity_id, community_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (ARRAY(
+          SELECT id FROM ingestion_community
+          WHERE workspace_id = %(workspace)s AND level = 0 AND id <> %(rest)s))
+), across AS MATERIALIZED (
+    SELECT link.source_id, link.target_id, mine.community_id AS source_home,
+           theirs.community_id AS target_home
+    FROM ingestion_relationship AS link
+    JOIN home AS mine ON mine.entity_id = link.source_id
+    JOIN home AS theirs ON theirs.entity_id = link.target_id
+    WHERE link.workspace_id = %(workspace)s AND mine.community_id <> theirs.community_id
 ), crossing AS (
-    SELECT link.entity_id, mine.community_id, theirs.community_id AS other_id, count(*) AS facts
-    FROM link
-    JOIN home AS mine ON mine.entity_id = link.entity_id
-    JOIN home AS theirs ON theirs.entity_id = link.other_id
-    WHERE mine.community_id <> theirs.community_id
-    GROUP BY link.entity_id, mine.community_id, theirs.community_id
+    SELECT entity_id, community_id, other_id, count(*) AS facts
+    FROM (SELECT source_id, source_home, target_home FROM across
+          UNION ALL
+          SELECT target_id, target_home, source_home FROM across
+         ) AS either (entity_id, community_id, other_id)
+    GROUP BY entity_id, community_id, other_id
 ), shared AS (
     SELECT crossing.*, sum(facts) OVER (PARTITION BY community_id, other_id) AS of_facts
     FROM crossing
+), strong AS MATERIALIZED (
+    SELECT shared.*
+    FROM shared
+    JOIN unnest(%(named)s::uuid[]) AS named (id) ON named.id = shared.entity_id
+    WHERE facts >= %(least)s AND facts >= %(share)s * of_facts
 ), spread AS (
-    SELECT entity_id FROM ingestion_mention WHERE workspace_id = %(workspace)s
+    SELECT entity_id FROM ingestion_mention
+    WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT entity_id FROM strong))
     GROUP BY entity_id HAVING count(DISTINCT document_id) > 1
 ), placed AS (
-    SELECT shared.*, row_number() OVER (
+    SELECT strong.*, row_number() OVER (
         PARTITION BY least(community_id, other_id), greatest(community_id, other_id)
         ORDER BY facts DESC, key, sense) AS place
-    FROM shared
+    FROM strong
     JOIN spread USING (entity_id)
     JOIN ingestion_entity AS entity
-      ON entity.workspace_id = %(workspace)s AND entity.id = shared.entity_id
-    WHERE facts >= %(least)s AND facts >= %(share)s * of_facts
-      AND entity.id = ANY (%(named)s::uuid[])
+      ON entity.workspace_id = %(workspace)s AND entity.id = strong.entity_id
+     AND entity.id = ANY (ARRAY(SELECT entity_id FROM strong))
 )
 SELECT entity_id, community_id, other_id, facts, of_facts::int
 FROM placed WHERE place <= %(most)s
