@@ -124,6 +124,10 @@ class _Naming:
             "most_members": MOST_MEMBERS,
             "most_names": MOST_NAMES,
         }
+        # Asked once: the largest topics have tens of thousands of members.
+        chiefs = run_sql(sql.CHIEF, values)
+        values["chief_of"] = [community for community, _ in chiefs]
+        values["chiefs"] = [entity for _, entity in chiefs]
         mentions = run_sql(sql.MENTIONS, values)
         self._load_passages({chunk for _, chunk, _ in mentions})
         for id_, chunk, starts in mentions:

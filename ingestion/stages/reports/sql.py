@@ -275,43 +275,44 @@ ORDER BY level, parent_id NULLS FIRST, id
 # The members of the communities that titles are made from: all of them, but for very large topics.
 CHIEF: Final[LiteralString] = (
     MEMBER
-    + """, ranked AS MATERIALIZED (
-    SELECT member.community_id, entity.id AS entity_id, entity.name, entity.type, entity.rank,
-           entity.mention_count,
+    + """
+SELECT community_id, entity_id FROM (
+    SELECT member.community_id, entity.id AS entity_id,
            row_number() OVER (PARTITION BY member.community_id
                               ORDER BY entity.rank DESC, entity.mention_count DESC, entity.name,
                                        entity.id) AS place
     FROM member
     JOIN ingestion_entity AS entity
       ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
-     AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))
-), chief AS MATERIALIZED (
-    SELECT * FROM ranked WHERE place <= %(most_members)s
-)"""
-)
-MENTIONS: Final[LiteralString] = (
-    CHIEF
-    + """
-SELECT chief.community_id, mention.chunk_id, array_agg(mention.start)
-FROM chief
-JOIN ingestion_mention AS mention
-  ON mention.workspace_id = %(workspace)s AND mention.entity_id = chief.entity_id
- AND mention.entity_id = ANY (ARRAY(SELECT entity_id FROM chief))
-GROUP BY chief.community_id, mention.chunk_id
+     AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))) AS ranked
+WHERE place <= %(most_members)s
 """
 )
+MENTIONS: Final[LiteralString] = """
+SELECT chief.community_id, mention.chunk_id, array_agg(mention.start)
+FROM unnest(%(chief_of)s::uuid[], %(chiefs)s::uuid[]) AS chief (community_id, entity_id)
+JOIN ingestion_mention AS mention
+  ON mention.workspace_id = %(workspace)s AND mention.entity_id = chief.entity_id
+ AND mention.entity_id = ANY (%(chiefs)s::uuid[])
+GROUP BY chief.community_id, mention.chunk_id
+"""
 
 # The members with most relationships inside their topic; a relationship counts for both ends.
 NAMES: Final[LiteralString] = (
-    CHIEF
-    + """, wanted AS MATERIALIZED (
-    SELECT ARRAY(SELECT entity_id FROM chief) AS ids
+    MEMBER
+    + """, chief AS MATERIALIZED (
+    SELECT chosen.community_id, entity.id AS entity_id, entity.name, entity.type, entity.rank,
+           entity.mention_count
+    FROM unnest(%(chief_of)s::uuid[], %(chiefs)s::uuid[]) AS chosen (community_id, entity_id)
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = chosen.entity_id
+     AND entity.id = ANY (%(chiefs)s::uuid[])
 ), ends AS MATERIALIZED (
     SELECT source_id AS entity_id, target_id AS other_id, weight FROM ingestion_relationship
-    WHERE workspace_id = %(workspace)s AND source_id = ANY ((SELECT ids FROM wanted)::uuid[])
+    WHERE workspace_id = %(workspace)s AND source_id = ANY (%(chiefs)s::uuid[])
     UNION ALL
     SELECT target_id, source_id, weight FROM ingestion_relationship
-    WHERE workspace_id = %(workspace)s AND target_id = ANY ((SELECT ids FROM wanted)::uuid[])
+    WHERE workspace_id = %(workspace)s AND target_id = ANY (%(chiefs)s::uuid[])
 ), tied AS (
     SELECT chief.community_id, chief.entity_id, chief.name, chief.type, chief.rank,
            chief.mention_count,
