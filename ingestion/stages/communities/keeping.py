@@ -150,20 +150,21 @@ def _brought_up_to_date(
         index: number for number, index in enumerate(i for i in range(len(old)) if i not in gone)
     }
     counts = _counts(graph, outside)
-    inside = counts.tolist()
+    uncounted = set(np.flatnonzero(~counts).tolist())
     topics = [
         _Topic(
             old[i].level,
             None if (above := old[i].parent) is None else place[above],
-            {entity for entity in old[i].members if inside[entity]},
+            set(old[i].members - uncounted),
         )
         for i in place
     ]
-    paths: Paths = {}
+    found_in: defaultdict[int, list[int]] = defaultdict(list)
     for index, one in enumerate(topics):
         for entity in one.members:
-            paths.setdefault(entity, []).append(index)
-    homeless = [entity for entity, is_in in enumerate(inside) if is_in and entity not in paths]
+            found_in[entity].append(index)
+    paths: Paths = dict(found_in)
+    homeless = [entity for entity in np.flatnonzero(counts).tolist() if entity not in paths]
     left = _joined(homeless, topics, paths, graph)
     joined = set(homeless).difference(left)
     around = joined.union(*(graph.near(one) for one in joined))
