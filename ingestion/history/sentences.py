@@ -90,10 +90,11 @@ def _names(event: HistoryEvent, ids: Sequence[str]) -> str:
 
 
 def _all(event: HistoryEvent) -> str:
-    """All its subjects; of very many documents, only some names were kept."""
-    return quoted(
-        sorted(names_in(event).values()), event.details.get("counts", {}).get("documents", 0)
-    )
+    """All its subjects. Of very many documents, only some names are kept."""
+    names = sorted(names_in(event).values())
+    if not event.kind.startswith("document_"):
+        return quoted(names)
+    return quoted(names, event.details.get("counts", {}).get("documents", 0))
 
 
 def _aliases(names: Sequence[str]) -> str:

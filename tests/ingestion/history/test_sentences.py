@@ -77,6 +77,8 @@ def test_very_many_documents_are_all_counted_though_few_names_are_kept():
         "'Acme Inc', 'Acme Ltd', 'Orran' and 1,397 others were restored"
     )
     assert passive(happened, of="3").startswith("'Orran' was restored")
+    deleted = event("collection_deleted", "1", counts={"documents": 2})
+    assert active(deleted).endswith("'Acme Ltd'")
 
 
 @pytest.mark.parametrize(
