@@ -9,8 +9,6 @@ import hypothesis
 import pytest
 from django.conf import settings as django_settings
 from pytest_django import Settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 from kb_project.env import env_str
 from kb_project.ports import build_ports
@@ -19,23 +17,6 @@ from kb_project.ports import build_ports
 hypothesis.settings.register_profile("usual", deadline=None, max_examples=25)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=200)
 hypothesis.settings.load_profile(env_str("HYPOTHESIS_PROFILE", "usual"))
-
-
-class ByModule(LoadScopeScheduling):
-    """A module's tests run in one process, so that what they share starts once.
-
-    So do all of the browser's, which share a running product.
-    """
-
-    def _split_scope(self, nodeid: str) -> str:
-        folder = "tests/browser/"
-        return folder if nodeid.startswith(folder) else nodeid.split("::", 1)[0]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByModule:
-    # The longest modules have few tests: ordered by their number, they would come last.
-    config.option.loadscopereorder = False
-    return ByModule(config, log)
 
 
 MODEL_HOSTS = ["127.0.0.0/8", "::1", "localhost", "fake.invalid", "models.example.org"]
