@@ -2,7 +2,8 @@
 
 Each looks at every row a fixed number of times, so its cost grows with the graph and no faster.
 Where few facts or entities are left, an array of their ids finds each by its key, instead of a join
-with all. ``named`` may be hundreds of thousands: a join, since planning looks at each of an array.
+with all. ``named`` may be hundreds of thousands: it is joined, since planning looks at each of an
+array, but where the array spares reading an index as a whole.
 """
 
 from __future__ import annotations

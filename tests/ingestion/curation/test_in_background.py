@@ -13,15 +13,17 @@ from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.undoing import event_undo
 from ingestion.curation.validation import living
 from ingestion.knowledge import queries as knowledge_queries
-from ingestion.models import HistoryEvent, IngestionJob, JobKind, NameChange, RunState, StageRun
-from ingestion.pipeline import propagate, runner
+from ingestion.models import HistoryEvent, NameChange, RunState, StageRun
+from ingestion.pipeline import propagate
 from ingestion.pipeline.workspace_jobs import JobProgress
-from ingestion.stage import NO_PROGRESS, Progress
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import reresolve
 from ingestion.stages.describe.recompute import recompute_rows
 from kb_project.errors import ConflictError, NotFoundError
 from kb_project.ports import build_ports
+from tests.ingestion import name_changes
 from tests.ingestion.curation.papers import Desk, merged
+from tests.ingestion.name_changes import kill_after, waiting
 from tests.ingestion.pages import address, client_of, page_of
 from workspaces import access
 
@@ -36,31 +38,11 @@ def _no_one_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reresolve, "GROUP", 1)
 
 
-def waiting(desk: Desk) -> list[IngestionJob]:
-    with access.in_workspace(desk.workspace.pk):
-        jobs = IngestionJob.objects.in_workspace(desk.workspace).filter(kind=JobKind.CHANGE)
-        return list(jobs.filter(state=RunState.PENDING).order_by("created_at"))
-
-
 def work(desk: Desk) -> None:
     """Do what a worker does, and the refresh after it."""
-    for job in waiting(desk):
-        runner.run_group([job], runner.MAIN, build_ports())
+    name_changes.apply(desk.workspace)
     with access.in_workspace(desk.workspace.pk):
         recompute_rows(desk.workspace.pk)
-
-
-class KilledError(Exception):
-    pass
-
-
-def kill_after(documents: int, job: IngestionJob) -> None:
-    def die(done: int, _total: int) -> None:
-        if done == documents:
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        reresolve.run(job, build_ports(), Progress(report=die))
 
 
 def listed(desk: Desk) -> set[str]:
@@ -98,7 +80,7 @@ def test_the_worker_comes_to_what_a_request_would(desk: Desk, change: str):
     CHANGES[change](desk)
 
     assert desk.mentions() == before
-    assert len(waiting(desk)) == 1
+    assert len(waiting(desk.workspace)) == 1
     work(desk)
     assert desk.state() == expected
     with access.in_workspace(desk.workspace.pk):
@@ -111,7 +93,7 @@ def test_what_few_documents_name_is_changed_at_once(desk: Desk, monkeypatch: pyt
     merged(desk, LTD, INC)  # named in two documents, the other one in three
 
     assert INC not in desk.names()
-    assert not waiting(desk)
+    assert not waiting(desk.workspace)
 
 
 def test_what_was_merged_or_deleted_is_shown_no_longer(desk: Desk):
@@ -155,7 +137,7 @@ def test_the_history_tells_what_will_have_moved(desk: Desk):
 
 def test_it_resumes_after_the_documents_that_are_done(desk: Desk):
     merged(desk, INC, LTD)
-    [job] = waiting(desk)
+    [job] = waiting(desk.workspace)
 
     kill_after(2, job)
     assert desk.mentions()[LTD] == 1
@@ -168,7 +150,7 @@ def test_it_resumes_after_the_documents_that_are_done(desk: Desk):
 def test_an_undo_in_the_middle_gives_what_was_before(desk: Desk, documents_done: int):
     before = desk.state()
     event = merged(desk, INC, LTD)
-    [job] = waiting(desk)
+    [job] = waiting(desk.workspace)
     kill_after(documents_done, job)
 
     undone = event_undo(change=desk.change(), event=event)
@@ -192,7 +174,7 @@ def test_later_changes_count_in_documents_that_still_wait(desk: Desk):
 
 def test_the_entity_that_stays_tells_how_far_the_change_is(desk: Desk):
     merged(desk, INC, LTD)
-    [job] = waiting(desk)
+    [job] = waiting(desk.workspace)
     with access.in_workspace(desk.workspace.pk):
         StageRun.objects.in_workspace(desk.workspace).filter(job=job).update(
             units_done=1, units_total=3
@@ -222,14 +204,8 @@ def test_pages_tell_it_until_it_is_done(desk: Desk):
 
 def fail(desk: Desk) -> None:
     """Merge two entities, and have the worker fail for good."""
-
-    def broken(*_: object) -> None:
-        raise RuntimeError
-
     merged(desk, INC, LTD)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reresolve, "resolve_again", broken)
-        work(desk)
+    name_changes.fail(desk.workspace)
 
 
 def test_a_change_that_failed_goes_on_when_a_curator_says_so(desk: Desk):
@@ -241,7 +217,7 @@ def test_a_change_that_failed_goes_on_when_a_curator_says_so(desk: Desk):
     assert resume not in page_of(cast.bob, "entity_detail", cast, kept)
     assert client_of(cast.bob).post(resume).status_code == 403
     assert client_of(cast.charlie).post(resume).status_code == 404
-    assert not waiting(desk)
+    assert not waiting(desk.workspace)
     assert client_of(cast.alice).post(resume).status_code == 302
     work(desk)
 
@@ -272,7 +248,7 @@ def test_a_change_that_failed_goes_on_with_the_next(desk: Desk):
 
     entity_delete(change=desk.change(), entity=desk.id(ORRAN))
 
-    assert len(waiting(desk)) == 2
+    assert len(waiting(desk.workspace)) == 2
     work(desk)
     assert LTD not in desk.mentions()
 

@@ -12,19 +12,17 @@ from ingestion.models import (
     Document,
     EventKind,
     HistoryEvent,
-    IngestionJob,
-    JobKind,
     Mention,
     NameChange,
-    RunState,
     StageRun,
 )
-from ingestion.pipeline import propagate, runner, workspace_jobs
+from ingestion.pipeline import propagate, workspace_jobs
 from ingestion.pipeline.workspace_jobs import JobProgress
-from ingestion.stage import NO_PROGRESS, Progress
+from ingestion.stage import NO_PROGRESS
 from ingestion.stages import reresolve
 from kb_project.ports import build_ports
 from tests.ingestion import state
+from tests.ingestion.name_changes import fail, kill_after, waiting
 from tests.ingestion.pages import address, client_of, page_of
 from tests.rows import Cast, make_cast
 from workspaces import access
@@ -72,12 +70,6 @@ def trash_and_restore(workspace: Workspace, documents: Sequence[Document]) -> Hi
     return lifecycle.documents_restore(change=change(workspace), documents=documents)
 
 
-def waiting(workspace: Workspace) -> list[IngestionJob]:
-    with access.in_workspace(workspace.pk):
-        jobs = IngestionJob.objects.in_workspace(workspace).filter(kind=JobKind.CHANGE)
-        return list(jobs.filter(state=RunState.PENDING))
-
-
 def progress(workspace: Workspace) -> JobProgress | None:
     with access.in_workspace(workspace.pk):
         return workspace_jobs.change_work(workspace.pk)
@@ -87,29 +79,6 @@ def titles_with_names(workspace: Workspace) -> set[str]:
     with access.in_workspace(workspace.pk):
         mentions = Mention.objects.in_workspace(workspace)
         return set(mentions.values_list("document__title", flat=True))
-
-
-def kill_after(documents: int, job: IngestionJob) -> None:
-    class KilledError(Exception):
-        pass
-
-    def die(done: int, _total: int) -> None:
-        if done == documents:
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        reresolve.run(job, build_ports(), Progress(report=die))
-
-
-def fail(workspace: Workspace) -> None:
-    """Have the worker fail for good."""
-
-    def broken(*_: object) -> None:
-        raise RuntimeError
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reresolve, "resolve_again", broken)
-        runner.run_group(waiting(workspace), runner.MAIN, build_ports())
 
 
 @pytest.mark.parametrize("way", GOES_AND_RETURNS)
