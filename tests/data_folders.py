@@ -1,7 +1,7 @@
 """Databases as ``migrate`` leaves them, for the tests' own server and for the product in a folder.
 
-To migrate from nothing takes half a minute of both cores: the product does it once for each state
-of the migrations. ``tests/kb_project/management/test_run.py`` starts from nothing.
+To migrate from nothing takes a quarter of a minute: the product does it once for each state of the
+migrations. ``tests/kb_project/management/test_run.py`` starts from nothing.
 """
 
 from __future__ import annotations

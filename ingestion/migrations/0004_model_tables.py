@@ -7,6 +7,8 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 class Migration(migrations.Migration):
 
@@ -17,190 +19,179 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='chunkextraction',
-            name='problem',
-            field=models.JSONField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name='chunkextraction',
-            name='rejected',
-            field=models.JSONField(blank=True, db_default={}, default=dict),
-        ),
-        migrations.AddField(
-            model_name='communityreport',
-            name='problem',
-            field=models.JSONField(blank=True, help_text='Why no model wrote it.', null=True),
-        ),
-        migrations.AddField(
-            model_name='communityreport',
-            name='substituted',
-            field=models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Sub-communities that spoke through their report.'),
-        ),
-        migrations.AddField(
-            model_name='entity',
-            name='conflicts',
-            field=models.JSONField(blank=True, db_default=[], default=list),
-        ),
-        migrations.AddField(
-            model_name='entity',
-            name='written_by',
-            field=models.CharField(db_default='extractive', default='extractive', max_length=120),
-        ),
-        migrations.AddField(
-            model_name='evidence',
-            name='description',
-            field=models.TextField(blank=True, db_default='', help_text='What a model said of the link.'),
-        ),
-        migrations.AddField(
-            model_name='evidence',
-            name='keywords',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=80), blank=True, db_default=[], default=list, size=None),
-        ),
-        migrations.AddField(
-            model_name='finding',
-            name='references',
-            field=models.JSONField(blank=True, db_default=[], default=list),
-        ),
-        migrations.AddField(
-            model_name='relationship',
-            name='conflicts',
-            field=models.JSONField(blank=True, db_default=[], default=list),
-        ),
-        migrations.AddField(
-            model_name='relationship',
-            name='written_by',
-            field=models.CharField(db_default='extractive', default='extractive', max_length=120),
-        ),
-        migrations.AlterField(
-            model_name='communityreport',
-            name='written_by',
-            field=models.CharField(default='extractive', max_length=120),
-        ),
-        migrations.AlterField(
-            model_name='document',
-            name='state',
-            field=models.CharField(choices=[('queued', 'Waiting'), ('working', 'Working'), ('ready', 'Ready'), ('attention', 'Needs attention'), ('paused', 'Paused')], default='queued', max_length=12),
-        ),
-        migrations.AlterField(
-            model_name='ingestionjob',
-            name='kind',
-            field=models.CharField(choices=[('document', 'Document'), ('workspace', 'Workspace refresh'), ('reembed', 'New vectors'), ('tune', 'Learning from a sample')], max_length=12),
-        ),
-        migrations.AlterField(
-            model_name='ingestionjob',
-            name='state',
-            field=models.CharField(choices=[('pending', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('paused', 'Paused')], default='pending', max_length=12),
-        ),
-        migrations.AlterField(
-            model_name='stagerun',
-            name='state',
-            field=models.CharField(choices=[('pending', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('paused', 'Paused')], default='pending', max_length=12),
-        ),
-        migrations.CreateModel(
-            name='SummaryNode',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('layer', models.PositiveSmallIntegerField()),
-                ('digest', models.CharField(max_length=64)),
-                ('text', models.TextField()),
-                ('tokens', models.PositiveIntegerField()),
-                ('sources', models.JSONField(blank=True, default=list)),
-                ('written_by', models.CharField(default='extractive', max_length=120)),
-                ('fingerprint', models.CharField(max_length=80)),
-                ('vector', pgvector.django.halfvec.HalfVectorField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('document', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='SummaryEdge',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('probability', models.FloatField(default=1)),
-                ('chunk', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-                ('node', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='parents', to='ingestion.summarynode')),
-                ('parent', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='children', to='ingestion.summarynode')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Claim',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('type', models.CharField(max_length=80)),
-                ('status', models.CharField(choices=[('true', 'Held true'), ('false', 'Held false'), ('suspected', 'Suspected')], max_length=10)),
-                ('period_start', models.CharField(blank=True, max_length=25)),
-                ('period_end', models.CharField(blank=True, max_length=25)),
-                ('description', models.TextField()),
-                ('start', models.PositiveIntegerField()),
-                ('end', models.PositiveIntegerField()),
-                ('chunk', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
-                ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
-                ('object', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.entity')),
-                ('subject', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='claims', to='ingestion.entity')),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-            options={
-                'indexes': [models.Index(fields=['workspace', 'subject'], name='claim_of_subject'), models.Index(fields=['workspace', 'document'], name='claim_in_document')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Fragment',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('start', models.PositiveIntegerField()),
-                ('end', models.PositiveIntegerField()),
-                ('text', models.TextField()),
-                ('chunk', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
-                ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
-                ('entity', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='fragments', to='ingestion.entity')),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-            options={
-                'indexes': [models.Index(fields=['workspace', 'entity'], name='fragment_of_entity'), models.Index(fields=['workspace', 'document'], name='fragment_in_document')],
-            },
-        ),
-        migrations.CreateModel(
-            name='ResolutionDecision',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('left_key', models.CharField(max_length=300)),
-                ('right_key', models.CharField(blank=True, max_length=300)),
-                ('sense', models.PositiveSmallIntegerField(default=0)),
-                ('verdict', models.CharField(choices=[('same', 'The same'), ('different', 'Not the same'), ('unsure', 'Not certain')], max_length=10)),
-                ('reason', models.TextField(blank=True)),
-                ('by', models.CharField(choices=[('model', 'A model'), ('person', 'A person')], max_length=8)),
-                ('model', models.CharField(blank=True, max_length=120)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('undone_at', models.DateTimeField(blank=True, null=True)),
-                ('document', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
-                ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-            options={
-                'indexes': [models.Index(fields=['workspace', 'left_key'], name='decision_left'), models.Index(fields=['workspace', 'right_key'], name='decision_right')],
-            },
-        ),
-        migrations.AddIndex(
-            model_name='summarynode',
-            index=models.Index(fields=['workspace', 'document', 'layer'], name='summary_node_layer'),
-        ),
-        migrations.AddIndex(
-            model_name='summaryedge',
-            index=models.Index(fields=['workspace', 'parent'], name='summary_edge_parent'),
-        ),
-        migrations.AddIndex(
-            model_name='summaryedge',
-            index=models.Index(fields=['workspace', 'node'], name='summary_edge_node'),
-        ),
-        migrations.AddIndex(
-            model_name='summaryedge',
-            index=models.Index(fields=['workspace', 'chunk'], name='summary_edge_chunk'),
-        ),
-        migrations.AddConstraint(
-            model_name='summaryedge',
-            constraint=models.CheckConstraint(condition=models.Q(('node__isnull', False), ('chunk__isnull', False), _connector='OR'), name='summary_edge_has_child'),
-        ),
+        AtOnce([
+            migrations.AddField(
+                model_name='chunkextraction',
+                name='problem',
+                field=models.JSONField(blank=True, null=True),
+            ),
+            migrations.AddField(
+                model_name='chunkextraction',
+                name='rejected',
+                field=models.JSONField(blank=True, db_default={}, default=dict),
+            ),
+            migrations.AddField(
+                model_name='communityreport',
+                name='problem',
+                field=models.JSONField(blank=True, help_text='Why no model wrote it.', null=True),
+            ),
+            migrations.AddField(
+                model_name='communityreport',
+                name='substituted',
+                field=models.PositiveSmallIntegerField(db_default=0, default=0, help_text='Sub-communities that spoke through their report.'),
+            ),
+            migrations.AddField(
+                model_name='entity',
+                name='conflicts',
+                field=models.JSONField(blank=True, db_default=[], default=list),
+            ),
+            migrations.AddField(
+                model_name='entity',
+                name='written_by',
+                field=models.CharField(db_default='extractive', default='extractive', max_length=120),
+            ),
+            migrations.AddField(
+                model_name='evidence',
+                name='description',
+                field=models.TextField(blank=True, db_default='', help_text='What a model said of the link.'),
+            ),
+            migrations.AddField(
+                model_name='evidence',
+                name='keywords',
+                field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=80), blank=True, db_default=[], default=list, size=None),
+            ),
+            migrations.AddField(
+                model_name='finding',
+                name='references',
+                field=models.JSONField(blank=True, db_default=[], default=list),
+            ),
+            migrations.AddField(
+                model_name='relationship',
+                name='conflicts',
+                field=models.JSONField(blank=True, db_default=[], default=list),
+            ),
+            migrations.AddField(
+                model_name='relationship',
+                name='written_by',
+                field=models.CharField(db_default='extractive', default='extractive', max_length=120),
+            ),
+            migrations.AlterField(
+                model_name='communityreport',
+                name='written_by',
+                field=models.CharField(default='extractive', max_length=120),
+            ),
+            migrations.AlterField(
+                model_name='document',
+                name='state',
+                field=models.CharField(choices=[('queued', 'Waiting'), ('working', 'Working'), ('ready', 'Ready'), ('attention', 'Needs attention'), ('paused', 'Paused')], default='queued', max_length=12),
+            ),
+            migrations.AlterField(
+                model_name='ingestionjob',
+                name='kind',
+                field=models.CharField(choices=[('document', 'Document'), ('workspace', 'Workspace refresh'), ('reembed', 'New vectors'), ('tune', 'Learning from a sample')], max_length=12),
+            ),
+            migrations.AlterField(
+                model_name='ingestionjob',
+                name='state',
+                field=models.CharField(choices=[('pending', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('paused', 'Paused')], default='pending', max_length=12),
+            ),
+            migrations.AlterField(
+                model_name='stagerun',
+                name='state',
+                field=models.CharField(choices=[('pending', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled'), ('paused', 'Paused')], default='pending', max_length=12),
+            ),
+            migrations.CreateModel(
+                name='SummaryNode',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('layer', models.PositiveSmallIntegerField()),
+                    ('digest', models.CharField(max_length=64)),
+                    ('text', models.TextField()),
+                    ('tokens', models.PositiveIntegerField()),
+                    ('sources', models.JSONField(blank=True, default=list)),
+                    ('written_by', models.CharField(default='extractive', max_length=120)),
+                    ('fingerprint', models.CharField(max_length=80)),
+                    ('vector', pgvector.django.halfvec.HalfVectorField()),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('document', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['workspace', 'document', 'layer'], name='summary_node_layer')],
+                },
+            ),
+            migrations.CreateModel(
+                name='SummaryEdge',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('probability', models.FloatField(default=1)),
+                    ('chunk', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                    ('node', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='parents', to='ingestion.summarynode')),
+                    ('parent', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='children', to='ingestion.summarynode')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['workspace', 'parent'], name='summary_edge_parent'), models.Index(fields=['workspace', 'node'], name='summary_edge_node'), models.Index(fields=['workspace', 'chunk'], name='summary_edge_chunk')],
+                    'constraints': [models.CheckConstraint(condition=models.Q(('node__isnull', False), ('chunk__isnull', False), _connector='OR'), name='summary_edge_has_child')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Claim',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('type', models.CharField(max_length=80)),
+                    ('status', models.CharField(choices=[('true', 'Held true'), ('false', 'Held false'), ('suspected', 'Suspected')], max_length=10)),
+                    ('period_start', models.CharField(blank=True, max_length=25)),
+                    ('period_end', models.CharField(blank=True, max_length=25)),
+                    ('description', models.TextField()),
+                    ('start', models.PositiveIntegerField()),
+                    ('end', models.PositiveIntegerField()),
+                    ('chunk', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
+                    ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
+                    ('object', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.entity')),
+                    ('subject', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='claims', to='ingestion.entity')),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['workspace', 'subject'], name='claim_of_subject'), models.Index(fields=['workspace', 'document'], name='claim_in_document')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Fragment',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('start', models.PositiveIntegerField()),
+                    ('end', models.PositiveIntegerField()),
+                    ('text', models.TextField()),
+                    ('chunk', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
+                    ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
+                    ('entity', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='fragments', to='ingestion.entity')),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['workspace', 'entity'], name='fragment_of_entity'), models.Index(fields=['workspace', 'document'], name='fragment_in_document')],
+                },
+            ),
+            migrations.CreateModel(
+                name='ResolutionDecision',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('left_key', models.CharField(max_length=300)),
+                    ('right_key', models.CharField(blank=True, max_length=300)),
+                    ('sense', models.PositiveSmallIntegerField(default=0)),
+                    ('verdict', models.CharField(choices=[('same', 'The same'), ('different', 'Not the same'), ('unsure', 'Not certain')], max_length=10)),
+                    ('reason', models.TextField(blank=True)),
+                    ('by', models.CharField(choices=[('model', 'A model'), ('person', 'A person')], max_length=8)),
+                    ('model', models.CharField(blank=True, max_length=120)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('undone_at', models.DateTimeField(blank=True, null=True)),
+                    ('document', models.ForeignKey(db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
+                    ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['workspace', 'left_key'], name='decision_left'), models.Index(fields=['workspace', 'right_key'], name='decision_right')],
+                },
+            ),
+        ]),
     ]

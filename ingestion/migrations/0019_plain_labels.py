@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 class Migration(migrations.Migration):
 
@@ -10,14 +12,16 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
-            model_name='entityruling',
-            name='field',
-            field=models.CharField(choices=[('created', 'Exists, whatever documents say'), ('deleted', 'Is nothing to be kept'), ('name', 'Name'), ('type', 'Type'), ('description', 'Description'), ('alias', 'Also goes by'), ('no_alias', 'Does not go by'), ('protected', 'Keeps what it says'), ('unprotected', 'May change with the documents'), ('confirmed', 'Reviewed and confirmed')], max_length=12),
-        ),
-        migrations.AlterField(
-            model_name='historyevent',
-            name='kind',
-            field=models.CharField(choices=[('entity_created', 'Entity created'), ('entity_edited', 'Entity edited'), ('entity_deleted', 'Entity deleted'), ('entities_merged', 'Entities merged'), ('entity_split', 'Entity split'), ('mentions_moved', 'Mentions moved'), ('not_the_same', 'Said to be different'), ('relationship_created', 'Relationship created'), ('relationship_edited', 'Relationship edited'), ('relationship_deleted', 'Relationship deleted'), ('document_added', 'Document added'), ('document_edited', 'Document edited'), ('document_replaced', 'New version'), ('document_disabled', 'Document disabled'), ('document_enabled', 'Document enabled'), ('document_trashed', 'Moved to the trash'), ('document_restored', 'Restored from the trash'), ('document_deleted', 'Deleted for good'), ('decision_undone', "A model's decision undone"), ('undo', 'Undone')], max_length=24),
-        ),
+        AtOnce([
+            migrations.AlterField(
+                model_name='entityruling',
+                name='field',
+                field=models.CharField(choices=[('created', 'Exists, whatever documents say'), ('deleted', 'Is nothing to be kept'), ('name', 'Name'), ('type', 'Type'), ('description', 'Description'), ('alias', 'Also goes by'), ('no_alias', 'Does not go by'), ('protected', 'Keeps what it says'), ('unprotected', 'May change with the documents'), ('confirmed', 'Reviewed and confirmed')], max_length=12),
+            ),
+            migrations.AlterField(
+                model_name='historyevent',
+                name='kind',
+                field=models.CharField(choices=[('entity_created', 'Entity created'), ('entity_edited', 'Entity edited'), ('entity_deleted', 'Entity deleted'), ('entities_merged', 'Entities merged'), ('entity_split', 'Entity split'), ('mentions_moved', 'Mentions moved'), ('not_the_same', 'Said to be different'), ('relationship_created', 'Relationship created'), ('relationship_edited', 'Relationship edited'), ('relationship_deleted', 'Relationship deleted'), ('document_added', 'Document added'), ('document_edited', 'Document edited'), ('document_replaced', 'New version'), ('document_disabled', 'Document disabled'), ('document_enabled', 'Document enabled'), ('document_trashed', 'Moved to the trash'), ('document_restored', 'Restored from the trash'), ('document_deleted', 'Deleted for good'), ('decision_undone', "A model's decision undone"), ('undo', 'Undone')], max_length=24),
+            ),
+        ]),
     ]

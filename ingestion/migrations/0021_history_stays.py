@@ -8,6 +8,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
 from kb_project.database.rights import append_only
 
 # The name of Django's constraint ends in a digest.
@@ -73,8 +74,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField("historyevent", "user", person()),
-        migrations.AlterField("historyevent", "undone_by", person(blank=True)),
+        AtOnce([
+            migrations.AlterField("historyevent", "user", person()),
+            migrations.AlterField("historyevent", "undone_by", person(blank=True)),
+        ]),
         migrations.RunSQL(
             REPLACE.replace("{action}", "ON DELETE SET NULL"), REPLACE.replace("{action}", "")
         ),

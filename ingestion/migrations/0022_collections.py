@@ -3,6 +3,8 @@
 from django.db import migrations, models
 from django.db.models.functions import Lower
 
+from kb_project.database.at_once import AtOnce
+
 EVENTS = [
     ("entity_created", "Entity created"),
     ("entity_edited", "Entity edited"),
@@ -67,19 +69,21 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(MERGE, migrations.RunSQL.noop),
-        migrations.RemoveConstraint("collection", "collection_name_once"),
-        migrations.AddConstraint(
-            "collection",
-            models.UniqueConstraint("workspace", Lower("name"), name="collection_name_once"),
-        ),
-        migrations.AlterField(
-            "historyevent",
-            "kind",
-            models.CharField(choices=EVENTS, max_length=24),
-        ),
-        migrations.AlterField(
-            "historysubject",
-            "kind",
-            models.CharField(choices=SUBJECTS, max_length=12),
-        ),
+        AtOnce([
+            migrations.RemoveConstraint("collection", "collection_name_once"),
+            migrations.AddConstraint(
+                "collection",
+                models.UniqueConstraint("workspace", Lower("name"), name="collection_name_once"),
+            ),
+            migrations.AlterField(
+                "historyevent",
+                "kind",
+                models.CharField(choices=EVENTS, max_length=24),
+            ),
+            migrations.AlterField(
+                "historysubject",
+                "kind",
+                models.CharField(choices=SUBJECTS, max_length=12),
+            ),
+        ]),
     ]

@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 class Migration(migrations.Migration):
 
@@ -10,24 +12,26 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='evidence',
-            name='period_end',
-            field=models.CharField(blank=True, db_default='', default='', max_length=25),
-        ),
-        migrations.AddField(
-            model_name='evidence',
-            name='period_quote_end',
-            field=models.PositiveIntegerField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name='evidence',
-            name='period_quote_start',
-            field=models.PositiveIntegerField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name='evidence',
-            name='period_start',
-            field=models.CharField(blank=True, db_default='', default='', max_length=25),
-        ),
+        AtOnce([
+            migrations.AddField(
+                model_name='evidence',
+                name='period_end',
+                field=models.CharField(blank=True, db_default='', default='', max_length=25),
+            ),
+            migrations.AddField(
+                model_name='evidence',
+                name='period_quote_end',
+                field=models.PositiveIntegerField(blank=True, null=True),
+            ),
+            migrations.AddField(
+                model_name='evidence',
+                name='period_quote_start',
+                field=models.PositiveIntegerField(blank=True, null=True),
+            ),
+            migrations.AddField(
+                model_name='evidence',
+                name='period_start',
+                field=models.CharField(blank=True, db_default='', default='', max_length=25),
+            ),
+        ]),
     ]

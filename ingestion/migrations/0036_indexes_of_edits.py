@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 class Migration(migrations.Migration):
 
@@ -11,20 +13,22 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(condition=models.Q(('is_made', True)), fields=['workspace'], name='entity_made'),
-        ),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(condition=models.Q(models.Q(('proposed', {}), _negated=True), ('is_protected', True), ('is_confirmed', True), _connector='OR'), fields=['workspace'], name='entity_edited'),
-        ),
-        migrations.AddIndex(
-            model_name='relationship',
-            index=models.Index(condition=models.Q(('is_made', True)), fields=['workspace'], name='relationship_made'),
-        ),
-        migrations.AddIndex(
-            model_name='relationship',
-            index=models.Index(condition=models.Q(('proposed', {}), _negated=True), fields=['workspace'], name='relationship_edited'),
-        ),
+        AtOnce([
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(condition=models.Q(('is_made', True)), fields=['workspace'], name='entity_made'),
+            ),
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(condition=models.Q(models.Q(('proposed', {}), _negated=True), ('is_protected', True), ('is_confirmed', True), _connector='OR'), fields=['workspace'], name='entity_edited'),
+            ),
+            migrations.AddIndex(
+                model_name='relationship',
+                index=models.Index(condition=models.Q(('is_made', True)), fields=['workspace'], name='relationship_made'),
+            ),
+            migrations.AddIndex(
+                model_name='relationship',
+                index=models.Index(condition=models.Q(('proposed', {}), _negated=True), fields=['workspace'], name='relationship_edited'),
+            ),
+        ]),
     ]

@@ -5,6 +5,7 @@ import uuid
 import django.db.models.deletion
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
 from kb_project.database.tenancy import tenant_table
 
 # Rows that a statement removed count negatively. Each function serves insertions, updates and
@@ -264,8 +265,10 @@ class Migration(migrations.Migration):
             " DEFERRABLE INITIALLY DEFERRED",
             "ALTER TABLE ingestion_corpuscount DROP CONSTRAINT ingestion_corpuscount_workspace_fk",
         ),
-        migrations.AddField("posting", "length", models.PositiveIntegerField(default=0), preserve_default=False),
-        migrations.AddField("archivedposting", "length", models.PositiveIntegerField(default=0), preserve_default=False),
+        AtOnce([
+            migrations.AddField("posting", "length", models.PositiveIntegerField(default=0), preserve_default=False),
+            migrations.AddField("archivedposting", "length", models.PositiveIntegerField(default=0), preserve_default=False),
+        ]),
         migrations.RunSQL(COUNT, DROP_COUNT),
         migrations.RunSQL(SUM_UP, DROP_SUM_UP),
         migrations.RunSQL(FILL, migrations.RunSQL.noop),

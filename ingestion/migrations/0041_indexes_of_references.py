@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 class Migration(migrations.Migration):
 
@@ -13,28 +15,30 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddIndex(
-            model_name='archivedchunk',
-            index=models.Index(fields=['workspace', 'version'], name='shelved_chunk_of_version'),
-        ),
-        migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(condition=models.Q(('object__isnull', False)), fields=['workspace', 'object'], name='claim_of_object'),
-        ),
-        migrations.AddIndex(
-            model_name='findingevidence',
-            index=models.Index(fields=['workspace', 'document'], name='finding_evidence_in_document'),
-        ),
-        migrations.AddIndex(
-            model_name='ingestionjob',
-            index=models.Index(fields=['workspace', 'version'], name='job_of_version'),
-        ),
-        migrations.AddIndex(
-            model_name='mentionplacement',
-            index=models.Index(fields=['workspace', 'document'], name='placement_in_document'),
-        ),
-        migrations.AddIndex(
-            model_name='resolutiondecision',
-            index=models.Index(condition=models.Q(('document__isnull', False)), fields=['workspace', 'document'], name='decision_in_document'),
-        ),
+        AtOnce([
+            migrations.AddIndex(
+                model_name='archivedchunk',
+                index=models.Index(fields=['workspace', 'version'], name='shelved_chunk_of_version'),
+            ),
+            migrations.AddIndex(
+                model_name='claim',
+                index=models.Index(condition=models.Q(('object__isnull', False)), fields=['workspace', 'object'], name='claim_of_object'),
+            ),
+            migrations.AddIndex(
+                model_name='findingevidence',
+                index=models.Index(fields=['workspace', 'document'], name='finding_evidence_in_document'),
+            ),
+            migrations.AddIndex(
+                model_name='ingestionjob',
+                index=models.Index(fields=['workspace', 'version'], name='job_of_version'),
+            ),
+            migrations.AddIndex(
+                model_name='mentionplacement',
+                index=models.Index(fields=['workspace', 'document'], name='placement_in_document'),
+            ),
+            migrations.AddIndex(
+                model_name='resolutiondecision',
+                index=models.Index(condition=models.Q(('document__isnull', False)), fields=['workspace', 'document'], name='decision_in_document'),
+            ),
+        ]),
     ]

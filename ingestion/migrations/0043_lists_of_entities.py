@@ -3,6 +3,8 @@
 import django.db.models.functions.text
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 # Of existing workspaces, one after another, since row-level security shows one at a time.
 FILL = r"""
@@ -39,20 +41,22 @@ class Migration(migrations.Migration):
             field=models.BooleanField(db_default=False, default=False),
         ),
         migrations.RunSQL(FILL, migrations.RunSQL.noop),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(models.F('workspace'), django.db.models.functions.text.Lower('name'), condition=models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), name='entity_by_name'),
-        ),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(condition=models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), fields=['workspace', '-degree'], name='entity_most_linked'),
-        ),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(condition=models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), fields=['workspace', '-created_at'], name='entity_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(condition=models.Q(models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), ('chunk_count__gt', 1), ('in_heading', True), _connector='OR'), fields=['workspace', 'type', '-mention_count', 'name'], name='entity_of_type'),
-        ),
+        AtOnce([
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(models.F('workspace'), django.db.models.functions.text.Lower('name'), condition=models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), name='entity_by_name'),
+            ),
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(condition=models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), fields=['workspace', '-degree'], name='entity_most_linked'),
+            ),
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(condition=models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), fields=['workspace', '-created_at'], name='entity_newest'),
+            ),
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(condition=models.Q(models.Q(('is_confirmed', False), ('is_made', False), ('type', 'concept'), ('written_by', 'extractive'), _negated=True), ('chunk_count__gt', 1), ('in_heading', True), _connector='OR'), fields=['workspace', 'type', '-mention_count', 'name'], name='entity_of_type'),
+            ),
+        ]),
     ]

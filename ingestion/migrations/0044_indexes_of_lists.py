@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 class Migration(migrations.Migration):
 
@@ -11,44 +13,46 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.RemoveIndex(
-            model_name='community',
-            name='community_children',
-        ),
-        migrations.RemoveIndex(
-            model_name='mention',
-            name='mention_of_entity',
-        ),
-        migrations.RemoveIndex(
-            model_name='relationship',
-            name='relationship_incoming',
-        ),
-        migrations.AddIndex(
-            model_name='community',
-            index=models.Index(fields=['workspace', 'parent', '-size', 'id'], name='community_children'),
-        ),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(fields=['workspace', 'name', 'id'], name='entity_names'),
-        ),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(fields=['workspace', '-rank', '-mention_count'], name='entity_by_rank'),
-        ),
-        migrations.AddIndex(
-            model_name='mention',
-            index=models.Index(fields=['workspace', 'entity', 'document'], name='mention_of_entity'),
-        ),
-        migrations.AddIndex(
-            model_name='relationship',
-            index=models.Index(fields=['workspace', 'source', '-weight', 'id'], include=('target',), name='relationship_strongest'),
-        ),
-        migrations.AddIndex(
-            model_name='relationship',
-            index=models.Index(fields=['workspace', 'target', '-weight', 'id'], include=('source',), name='relationship_incoming'),
-        ),
-        migrations.AddIndex(
-            model_name='relationship',
-            index=models.Index(condition=models.Q(('conflicts', []), _negated=True), fields=['workspace'], name='relationship_disputed'),
-        ),
+        AtOnce([
+            migrations.RemoveIndex(
+                model_name='community',
+                name='community_children',
+            ),
+            migrations.RemoveIndex(
+                model_name='mention',
+                name='mention_of_entity',
+            ),
+            migrations.RemoveIndex(
+                model_name='relationship',
+                name='relationship_incoming',
+            ),
+            migrations.AddIndex(
+                model_name='community',
+                index=models.Index(fields=['workspace', 'parent', '-size', 'id'], name='community_children'),
+            ),
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(fields=['workspace', 'name', 'id'], name='entity_names'),
+            ),
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(fields=['workspace', '-rank', '-mention_count'], name='entity_by_rank'),
+            ),
+            migrations.AddIndex(
+                model_name='mention',
+                index=models.Index(fields=['workspace', 'entity', 'document'], name='mention_of_entity'),
+            ),
+            migrations.AddIndex(
+                model_name='relationship',
+                index=models.Index(fields=['workspace', 'source', '-weight', 'id'], include=('target',), name='relationship_strongest'),
+            ),
+            migrations.AddIndex(
+                model_name='relationship',
+                index=models.Index(fields=['workspace', 'target', '-weight', 'id'], include=('source',), name='relationship_incoming'),
+            ),
+            migrations.AddIndex(
+                model_name='relationship',
+                index=models.Index(condition=models.Q(('conflicts', []), _negated=True), fields=['workspace'], name='relationship_disputed'),
+            ),
+        ]),
     ]

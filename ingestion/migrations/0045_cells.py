@@ -5,6 +5,7 @@ import pgvector.django.halfvec
 import uuid
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
 from kb_project.database.tenancy import tenant_table
 
 # Django knows the vectors' table, which is partitioned, but not this column: copies of its rows, in
@@ -28,31 +29,33 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='Cell',
-            fields=[
-                ('pk', models.CompositePrimaryKey('workspace_id', 'fingerprint', 'number', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('fingerprint', models.CharField(max_length=80)),
-                ('number', models.IntegerField()),
-                ('centre', pgvector.django.halfvec.HalfVectorField()),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='CellIndex',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('fingerprint', models.CharField(max_length=80)),
-                ('vectors', models.PositiveIntegerField()),
-                ('probes', models.PositiveIntegerField(null=True)),
-                ('recall', models.FloatField(null=True)),
-                ('measured_at', models.DateTimeField(null=True)),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'fingerprint'), name='cell_index_of_a_model')],
-            },
-        ),
+        AtOnce([
+            migrations.CreateModel(
+                name='Cell',
+                fields=[
+                    ('pk', models.CompositePrimaryKey('workspace_id', 'fingerprint', 'number', blank=True, editable=False, primary_key=True, serialize=False)),
+                    ('fingerprint', models.CharField(max_length=80)),
+                    ('number', models.IntegerField()),
+                    ('centre', pgvector.django.halfvec.HalfVectorField()),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+            ),
+            migrations.CreateModel(
+                name='CellIndex',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('fingerprint', models.CharField(max_length=80)),
+                    ('vectors', models.PositiveIntegerField()),
+                    ('probes', models.PositiveIntegerField(null=True)),
+                    ('recall', models.FloatField(null=True)),
+                    ('measured_at', models.DateTimeField(null=True)),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('workspace', 'fingerprint'), name='cell_index_of_a_model')],
+                },
+            ),
+        ]),
         tenant_table("ingestion_cell", has_id=False),
         tenant_table("ingestion_cellindex"),
         migrations.RunSQL(ADD_CELL, DROP_CELL),

@@ -5,6 +5,7 @@ import django.db.models.deletion
 import uuid
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
 from kb_project.database.tenancy import Reference, tenant_table
 
 
@@ -30,18 +31,20 @@ class Migration(migrations.Migration):
             },
         ),
         tenant_table('ingestion_namechange', Reference('job_id', 'ingestion_ingestionjob')),
-        migrations.AddField(
-            model_name='entity',
-            name='is_leaving',
-            field=models.BooleanField(db_default=False, default=False),
-        ),
-        migrations.AddIndex(
-            model_name='entity',
-            index=models.Index(condition=models.Q(('is_leaving', True)), fields=['workspace'], name='entity_leaving'),
-        ),
-        migrations.AlterField(
-            model_name='ingestionjob',
-            name='kind',
-            field=models.CharField(choices=[('change', 'Applying a change'), ('document', 'Document'), ('workspace', 'Workspace refresh'), ('reembed', 'New vectors'), ('tune', 'Learning from a sample')], max_length=12),
-        ),
+        AtOnce([
+            migrations.AddField(
+                model_name='entity',
+                name='is_leaving',
+                field=models.BooleanField(db_default=False, default=False),
+            ),
+            migrations.AddIndex(
+                model_name='entity',
+                index=models.Index(condition=models.Q(('is_leaving', True)), fields=['workspace'], name='entity_leaving'),
+            ),
+            migrations.AlterField(
+                model_name='ingestionjob',
+                name='kind',
+                field=models.CharField(choices=[('change', 'Applying a change'), ('document', 'Document'), ('workspace', 'Workspace refresh'), ('reembed', 'New vectors'), ('tune', 'Learning from a sample')], max_length=12),
+            ),
+        ]),
     ]

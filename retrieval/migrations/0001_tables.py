@@ -5,6 +5,8 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 
 class Migration(migrations.Migration):
 
@@ -17,57 +19,57 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='Question',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('text', models.TextField()),
-                ('mode', models.CharField(max_length=20)),
-                ('scope', models.JSONField(blank=True, default=dict)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('asked_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Answer',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('is_supported', models.BooleanField()),
-                ('sentences', models.JSONField(default=list)),
-                ('nearest', models.JSONField(default=list)),
-                ('trace', models.JSONField(default=dict)),
-                ('written_by', models.CharField(default='extractive', max_length=40)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-                ('question', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='answers', to='retrieval.question')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Citation',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('number', models.PositiveSmallIntegerField()),
-                ('start', models.PositiveIntegerField()),
-                ('end', models.PositiveIntegerField()),
-                ('quote', models.TextField()),
-                ('answer', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='citations', to='retrieval.answer')),
-                ('chunk', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
-                ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
-                ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
-            ],
-            options={
-                'ordering': ['number'],
-                'indexes': [models.Index(fields=['workspace', 'chunk'], name='citation_of_chunk')],
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'answer', 'number'), name='citation_number_once')],
-            },
-        ),
-        migrations.AddIndex(
-            model_name='question',
-            index=models.Index(fields=['workspace', 'asked_by', '-created_at'], name='question_newest'),
-        ),
-        migrations.AddIndex(
-            model_name='answer',
-            index=models.Index(fields=['workspace', 'question'], name='answer_of_question'),
-        ),
+        AtOnce([
+            migrations.CreateModel(
+                name='Question',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('text', models.TextField()),
+                    ('mode', models.CharField(max_length=20)),
+                    ('scope', models.JSONField(blank=True, default=dict)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('asked_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['workspace', 'asked_by', '-created_at'], name='question_newest')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Answer',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('is_supported', models.BooleanField()),
+                    ('sentences', models.JSONField(default=list)),
+                    ('nearest', models.JSONField(default=list)),
+                    ('trace', models.JSONField(default=dict)),
+                    ('written_by', models.CharField(default='extractive', max_length=40)),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                    ('question', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='answers', to='retrieval.question')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['workspace', 'question'], name='answer_of_question')],
+                },
+            ),
+            migrations.CreateModel(
+                name='Citation',
+                fields=[
+                    ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                    ('number', models.PositiveSmallIntegerField()),
+                    ('start', models.PositiveIntegerField()),
+                    ('end', models.PositiveIntegerField()),
+                    ('quote', models.TextField()),
+                    ('answer', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='citations', to='retrieval.answer')),
+                    ('chunk', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.chunk')),
+                    ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='ingestion.document')),
+                    ('workspace', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='workspaces.workspace')),
+                ],
+                options={
+                    'ordering': ['number'],
+                    'indexes': [models.Index(fields=['workspace', 'chunk'], name='citation_of_chunk')],
+                    'constraints': [models.UniqueConstraint(fields=('workspace', 'answer', 'number'), name='citation_number_once')],
+                },
+            ),
+        ]),
     ]

@@ -7,6 +7,7 @@ document's passages out of what was told while answers were made.
 import django.db.models.deletion
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
 from kb_project.database.tenancy import Reference
 
 CASCADE = Reference("document_id", "ingestion_document")
@@ -73,27 +74,29 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
-            model_name="citation",
-            name="document",
-            field=models.ForeignKey(
-                db_constraint=False,
-                db_index=False,
-                null=True,
-                on_delete=django.db.models.deletion.DO_NOTHING,
-                related_name="+",
-                to="ingestion.document",
+        AtOnce([
+            migrations.AlterField(
+                model_name="citation",
+                name="document",
+                field=models.ForeignKey(
+                    db_constraint=False,
+                    db_index=False,
+                    null=True,
+                    on_delete=django.db.models.deletion.DO_NOTHING,
+                    related_name="+",
+                    to="ingestion.document",
+                ),
             ),
-        ),
-        migrations.AddField(
-            model_name="citation",
-            name="source_deleted_at",
-            field=models.DateTimeField(blank=True, null=True),
-        ),
-        migrations.AddIndex(
-            model_name="citation",
-            index=models.Index(fields=["workspace", "document"], name="citation_of_document"),
-        ),
+            migrations.AddField(
+                model_name="citation",
+                name="source_deleted_at",
+                field=models.DateTimeField(blank=True, null=True),
+            ),
+            migrations.AddIndex(
+                model_name="citation",
+                index=models.Index(fields=["workspace", "document"], name="citation_of_document"),
+            ),
+        ]),
         migrations.RunSQL(
             [CASCADE.drop(TABLE), SET_NULL.add(TABLE)], [SET_NULL.drop(TABLE), CASCADE.add(TABLE)]
         ),

@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from kb_project.database.at_once import AtOnce
+
 # The collections that an edition hides are the restricted ones that its audience does not see. The
 # owner of the tables is bound by their policies too, so each workspace is entered.
 HIDDEN_OF_AUDIENCE = """
@@ -44,32 +46,36 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RemoveConstraint(model_name="workspace", name="edition_once"),
         migrations.RenameField("workspace", "audience", "hidden"),
-        migrations.AddField(
-            model_name="workspace",
-            name="is_store",
-            field=models.BooleanField(db_default=False, default=False),
-        ),
-        migrations.AddField(
-            model_name="workspace",
-            name="needs_sync",
-            field=models.BooleanField(db_default=False, default=False),
-        ),
+        AtOnce([
+            migrations.AddField(
+                model_name="workspace",
+                name="is_store",
+                field=models.BooleanField(db_default=False, default=False),
+            ),
+            migrations.AddField(
+                model_name="workspace",
+                name="needs_sync",
+                field=models.BooleanField(db_default=False, default=False),
+            ),
+        ]),
         migrations.RunSQL(HIDDEN_OF_AUDIENCE, HIDDEN_OF_AUDIENCE),
         migrations.RunSQL(ONE_OF_EACH, migrations.RunSQL.noop),
         migrations.RunSQL(SYNC_ALL_ONCE, migrations.RunSQL.noop),
         migrations.RunSQL(CHECK_NOW, migrations.RunSQL.noop),
-        migrations.AddConstraint(
-            model_name="workspace",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("source__isnull", False)),
-                fields=("source", "hidden", "is_store"),
-                name="edition_once",
+        AtOnce([
+            migrations.AddConstraint(
+                model_name="workspace",
+                constraint=models.UniqueConstraint(
+                    condition=models.Q(("source__isnull", False)),
+                    fields=("source", "hidden", "is_store"),
+                    name="edition_once",
+                ),
             ),
-        ),
-        migrations.AddIndex(
-            model_name="workspace",
-            index=models.Index(
-                condition=models.Q(("needs_sync", True)), fields=["id"], name="workspace_to_sync"
+            migrations.AddIndex(
+                model_name="workspace",
+                index=models.Index(
+                    condition=models.Q(("needs_sync", True)), fields=["id"], name="workspace_to_sync"
+                ),
             ),
-        ),
+        ]),
     ]
