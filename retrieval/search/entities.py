@@ -24,11 +24,12 @@ from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.records import (
     EntityFacts,
     Relationship,
+    by_relevance,
     entities_of,
     entity_records,
     relationship_records,
     relationships_of,
-    relevance,
+    with_evidence,
 )
 from retrieval.search.results import ModeResult, Record, Seed, Shares
 from workspaces import access
@@ -101,13 +102,22 @@ def by_entities(query: Query, view: GraphView, keywords: Keywords) -> KeywordMat
     """Find the entities of the low-level keywords, then their relationships by relevance."""
     weights = entity_weights.weigh(query, view, keywords.low)
     best = dict(entity_weights.strongest(view.index, weights, ENTITIES))
-    found = relationships_of(query, list(best), RELATIONSHIPS_WEIGHED)
+    found = relationships_of(query, view, list(best), RELATIONSHIPS_WEIGHED)
     rows = entities_of(query, [*best, *(end for one in found for end in one.ends)])
-    relevant = relevance(query, view, found, rows, best)[:RELATIONSHIPS]
+    relevant = most_relevant(query, by_relevance(query, found, rows, best))
     records = entity_records(query, view, rows, best)
     records += relationship_records(query, view, relevant, rows)
     passages = passages_by(view, best, relevant)
     return KeywordMatches(tuple(records), passages, seeds_of(keywords.low, best, rows))
+
+
+def most_relevant(
+    query: Query, ranked: Sequence[tuple[Relationship, float]]
+) -> list[tuple[Relationship, float]]:
+    """Return the first of the relationships, with their evidence and scores."""
+    best = ranked[:RELATIONSHIPS]
+    read = with_evidence(query, [one for one, _ in best])
+    return [(one, score) for one, (_, score) in zip(read, best, strict=True)]
 
 
 def seeds_of(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -26,7 +26,7 @@ from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import Floats, WalkIndex
 from kb_project.sql import run_sql
-from retrieval.search import entity_weights, hybrid, sql, walk
+from retrieval.search import entity_weights, hybrid, records_sql, sql, walk
 from retrieval.search.entities import seeds_of
 from retrieval.search.entity_weights import GraphView
 from retrieval.search.global_search.reports import statements_of
@@ -35,12 +35,14 @@ from retrieval.search.records import (
     SOURCES,
     EntityFacts,
     Relationship,
-    chunks_stating,
     entities_of,
     entity_records,
+    relationship_ids,
     relationship_records,
     relationships_of,
     scoped_passages,
+    stating,
+    with_evidence,
 )
 from retrieval.search.results import ModeResult, Record, RecordKind, Shares
 
@@ -63,12 +65,18 @@ TITLE_NAMES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class _Neighbourhood:
-    """What a question is about: weighted entities, and every passage's score."""
+    """What a question is about: weighted entities, every passage's score, and the best passages by
+    it, with theirs."""
 
     start: Seeds
     view: GraphView
     chosen: Mapping[UUID, float]
     scores: Floats
+    candidates: list[tuple[UUID, float]]
+
+    def stating(self, query: Query, relationships: Sequence[UUID]) -> list[tuple[UUID, UUID]]:
+        """Return which candidates state which relationships: pairs of both ids."""
+        return stating(query, relationships, [chunk_id for chunk_id, _ in self.candidates])
 
 
 def search(query: Query) -> ModeResult:
@@ -77,16 +85,16 @@ def search(query: Query) -> ModeResult:
         return hybrid.instead(query)
     found = _neighbourhood(query, index)
     view, chosen = found.view, found.chosen
-    relationships = relationships_of(query, list(chosen), RELATIONSHIPS_READ)
+    relationships = relationships_of(query, view, list(chosen), RELATIONSHIPS_READ)
     rows = entities_of(query, [*chosen, *(end for one in relationships for end in one.ends)])
-    stating = {place.chunk_id for one in relationships for place in one.evidence}
-    passages = _best(query, found, stating)
+    stated = found.stating(query, [one.id for one in relationships])
+    passages = _best(query, found, stated)
     ids = [one.chunk_id for one in passages]
     return ModeResult(
         hybrid.topped_up(query, passages),
         _records(query, view, chosen, relationships, rows),
         seeds=seeds_of((), chosen, rows),
-        reading=arranged(ids, by_entity(view, chosen, relationships, ids)),
+        reading=arranged(ids, by_entity(view, chosen, relationships, stated, ids)),
     )
 
 
@@ -96,8 +104,8 @@ def passages(query: Query) -> list[ScoredChunk]:
     if index is None:
         return hybrid.instead(query).chunks
     found = _neighbourhood(query, index)
-    stating = chunks_stating(query, list(found.chosen), RELATIONSHIPS_READ)
-    return hybrid.topped_up(query, _best(query, found, stating))
+    ids = relationship_ids(query, list(found.chosen), RELATIONSHIPS_READ)
+    return hybrid.topped_up(query, _best(query, found, found.stating(query, ids)))
 
 
 def _neighbourhood(query: Query, index: WalkIndex) -> _Neighbourhood:
@@ -108,20 +116,22 @@ def _neighbourhood(query: Query, index: WalkIndex) -> _Neighbourhood:
     weights, scores = walking.local(index, start, within=within)
     weights = entity_weights.steered(query, view, weights)
     chosen = dict(entity_weights.strongest(index, weights, ENTITIES))
-    return _Neighbourhood(start, view, chosen, scores)
+    candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
+    return _Neighbourhood(start, view, chosen, scores, candidates)
 
 
-def _best(query: Query, found: _Neighbourhood, stating: Set[UUID]) -> list[ScoredChunk]:
+def _best(
+    query: Query, found: _Neighbourhood, stated: Iterable[tuple[UUID, UUID]]
+) -> list[ScoredChunk]:
     """Return the best ``top_k`` passages around the entities, raised by similarity to the question
     and if they state a fact on what it names."""
-    index, scores = found.view.index, found.scores
-    candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
+    stating = {chunk_id for _, chunk_id in stated}
     raised = [
         (one, score * (math.exp(SHARES.records) if one in stating else 1.0))
-        for one, score in walk.nearer_first(query, candidates)
+        for one, score in walk.nearer_first(query, found.candidates)
     ]
     best = sorted(raised, key=lambda one: (-one[1], one[0]))[: query.top_k]
-    return walk.explained(query, index, found.start, scores, best)
+    return walk.explained(query, found.view.index, found.start, found.scores, best)
 
 
 def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
@@ -133,24 +143,20 @@ def arranged(found: Sequence[UUID], order: Sequence[UUID]) -> tuple[UUID, ...]:
 def by_entity(
     view: GraphView,
     chosen: Collection[UUID],
-    relationships: Sequence[Relationship],
+    relationships: Iterable[Relationship],
+    stated: Iterable[tuple[UUID, UUID]],
     passages: Iterable[UUID],
 ) -> list[UUID]:
     """Order passages by the first entity they mention, then by how many of its relationships they
     state, then by closeness to the question; without those that mention none."""
-    known = set(passages)
-    view = replace(view, within=view.index.chunk_ids.mask(known))
-    stated = Counter(
-        (end, chunk_id)
-        for one in relationships
-        for chunk_id in known.intersection(place.chunk_id for place in one.evidence)
-        for end in one.ends
-    )
+    view = replace(view, within=view.index.chunk_ids.mask(set(passages)))
+    ends = {one.id: one.ends for one in relationships}
+    facts = Counter((end, chunk_id) for one, chunk_id in stated for end in ends[one])
     found: dict[UUID, None] = {}
     places = view.index.entity_ids.places(chosen).tolist()
     for entity_id, place in zip(chosen, places, strict=True):
         mentioning = entity_weights.passages_of(view, place)
-        counts = {chunk_id: stated[entity_id, chunk_id] for chunk_id in mentioning}
+        counts = {chunk_id: facts[entity_id, chunk_id] for chunk_id in mentioning}
         found |= dict.fromkeys(sorted(mentioning, key=lambda one: -counts[one]))
     return list(found)
 
@@ -168,7 +174,7 @@ def _records(
     left = CONTEXT * SHARES.records - sum(tokens(one.title + one.text) for one in entities)
     known = [one for one in relationships if all(end in rows for end in one.ends)]
     facts = fitting_facts(left, [one.id for one in entities], known, claims_of(query, list(chosen)))
-    ranked = [(one, one.weight) for one in facts.relationships]
+    ranked = [(one, one.weight) for one in with_evidence(query, facts.relationships)]
     return (
         *reports,
         *entities,
@@ -238,7 +244,7 @@ def fitting_facts(
         facts = Facts(
             tuple(by_importance(found, added)), tuple(one for one in claims if one.subject in added)
         )
-        texts = [one.description or one.evidence[0].predicate for one in facts.relationships]
+        texts = [one.description or one.predicates[0] for one in facts.relationships]
         texts += [claim.text for claim in facts.claims]
         if sum(tokens(text) for text in texts) > budget:
             break
@@ -251,7 +257,7 @@ def claims_of(query: Query, entity_ids: Sequence[UUID]) -> list[Claim]:
     parameters = query.parameters(entities=list(entity_ids), count=CLAIMS)
     claims = []
     for id_, subject, kind, status, first, last, text, chunk_id in run_sql(
-        sql.CLAIMS_OF, parameters
+        records_sql.CLAIMS_OF, parameters
     ):
         period = first if first == last else f"{first} to {last}".strip()
         claims.append(Claim(id_, subject, kind, status, period, text, chunk_id))

@@ -15,14 +15,14 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from kb_project.sql import Row, run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.terms import terms
-from retrieval.search import as_of, query_features, sql
+from retrieval.search import as_of, query_features, records_sql
 from retrieval.search.entity_weights import GraphView, passages_of
 from retrieval.search.query import Query
 from retrieval.search.results import Record, RecordKind
@@ -64,7 +64,7 @@ def scoped_passages(
     """Return the passages that exist and are in the scope."""
     wanted = list(set(chunk_ids))
     parameters = query.parameters(chunks=wanted, wants_text=wants_text)
-    rows = run_sql(sql.PLACES, parameters) if wanted else []
+    rows = run_sql(records_sql.PLACES, parameters) if wanted else []
     return {chunk_id: ScopedPassage(start, text) for chunk_id, start, text in rows}
 
 
@@ -85,7 +85,7 @@ class EntityFacts:
 def entities_of(query: Query, entity_ids: Iterable[UUID]) -> dict[UUID, EntityFacts]:
     """Return the rows of entities, except excluded ones."""
     wanted = list(set(entity_ids) - set(query.exclude))
-    rows = run_sql(sql.ENTITIES, query.parameters(entities=wanted)) if wanted else []
+    rows = run_sql(records_sql.ENTITIES, query.parameters(entities=wanted)) if wanted else []
     found = {}
     for id_, name, kind, description, sources in rows:
         # JSON as Postgres writes it.
@@ -138,9 +138,11 @@ def _entity_texts(
     chunks = list({chunk_id for found in kept.values() for chunk_id in found})
     parameters = query.parameters(entities=list(kept), chunks=chunks)
     notes: defaultdict[UUID, dict[str, None]] = defaultdict(dict)
-    for entity_id, _, text in run_sql(sql.NOTES_ON, parameters):
+    for entity_id, _, text in run_sql(records_sql.NOTES_ON, parameters):
         notes[entity_id][text] = None
-    named = {(entity, chunk): start for entity, chunk, start in run_sql(sql.NAMED_AT, parameters)}
+    named = {
+        (entity, chunk): start for entity, chunk, start in run_sql(records_sql.NAMED_AT, parameters)
+    }
 
     def first_named(one: EntityFacts) -> str:
         for chunk_id in kept[one.id]:
@@ -169,22 +171,22 @@ def _quoted(entity: EntityFacts, passages: Mapping[UUID, ScopedPassage], date: s
 
 
 class Evidence(NamedTuple):
-    """Where a relationship is stated; offsets are in the document's text. ``note`` is a model's.
-
-    A tuple: there are thousands in a search, and objects take three times as long to make.
-    """
+    """Where a relationship is stated; offsets are in the document's text. ``note`` is a model's."""
 
     chunk_id: UUID
     start: int
     end: int
     predicate: str
-    is_stated: bool
     note: str
 
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """A directed relationship: A to B and B to A are two."""
+    """A directed relationship: A to B and B to A are two.
+
+    ``predicates`` are those of its strongest evidence, ``closeness`` is that of the closest passage
+    that states it. The whole ``evidence`` is read for the few that are shown: hubs have thousands.
+    """
 
     id: UUID
     source: UUID
@@ -192,7 +194,9 @@ class Relationship:
     description: str
     keywords: tuple[str, ...]
     weight: float
-    evidence: tuple[Evidence, ...]
+    predicates: Sequence[str]
+    closeness: float = 0.0
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def ends(self) -> tuple[UUID, UUID]:
@@ -202,54 +206,77 @@ class Relationship:
         return self.target if entity_id == self.source else self.source
 
 
-def relationships_of(query: Query, entity_ids: Sequence[UUID], count: int) -> list[Relationship]:
-    """Return the relationships of some entities that the scope states: those between two of them,
-    then the strongest."""
-    return _with_evidence(query, _rows_of(query, entity_ids, count))
+def relationships_of(
+    query: Query, view: GraphView, entity_ids: Sequence[UUID], count: int
+) -> list[Relationship]:
+    """Return the relationships of some entities that the scope states, without their evidence:
+    those between two of the entities, then the strongest."""
+    return _stated(query, view, _rows_of(query, entity_ids, count))
 
 
-def chunks_stating(query: Query, entity_ids: Sequence[UUID], count: int) -> set[UUID]:
-    """Return the passages that are evidence of what ``relationships_of`` returns."""
-    ids = [row[0] for row in _rows_of(query, entity_ids, count)]
-    rows = run_sql(sql.CHUNKS_STATING, query.parameters(relationships=ids)) if ids else []
-    return {chunk_id for (chunk_id,) in rows}
+def relationships_in(
+    query: Query, view: GraphView, passages: int, count: int
+) -> list[Relationship]:
+    """Return the relationships that the closest passages are evidence of, without their evidence:
+    those in the closest first."""
+    closest = sorted(view.close, key=lambda chunk_id: (-view.close[chunk_id], chunk_id))[:passages]
+    near: defaultdict[UUID, float] = defaultdict(float)
+    for one, chunk_id, is_stated in run_sql(
+        records_sql.EVIDENCE_IN, query.parameters(chunks=closest)
+    ):
+        near[one] = max(near[one], view.close[chunk_id] * (1.0 if is_stated else TOGETHER))
+    best = sorted(near, key=lambda one: (-near[one], one))[:count]
+    rows = run_sql(records_sql.RELATIONSHIPS, query.parameters(relationships=best)) if best else []
+    return _stated(query, view, rows)
+
+
+def relationship_ids(query: Query, entity_ids: Sequence[UUID], count: int) -> list[UUID]:
+    """Return the ids of what ``relationships_of`` returns."""
+    return [row[0] for row in _rows_of(query, entity_ids, count)]
 
 
 def _rows_of(query: Query, entity_ids: Sequence[UUID], count: int) -> Sequence[Row]:
     parameters = query.parameters(entities=list(entity_ids), count=count)
-    return run_sql(sql.RELATIONSHIPS_OF, parameters) if entity_ids else []
+    return run_sql(records_sql.RELATIONSHIPS_OF, parameters) if entity_ids else []
 
 
-def relationships_in(
-    query: Query, closeness: Mapping[UUID, float], count: int
-) -> list[Relationship]:
-    """Return the relationships that close passages are evidence of, those in the closest first."""
-    near: defaultdict[UUID, float] = defaultdict(float)
-    parameters = query.parameters(chunks=list(closeness))
-    for one, chunk_id, is_stated in run_sql(sql.EVIDENCE_IN, parameters):
-        near[one] = max(near[one], closeness[chunk_id] * (1.0 if is_stated else TOGETHER))
-    best = sorted(near, key=lambda one: (-near[one], one))[:count]
-    rows = run_sql(sql.RELATIONSHIPS, query.parameters(relationships=best)) if best else []
-    return _with_evidence(query, rows)
-
-
-def _with_evidence(query: Query, rows: Sequence[Row]) -> list[Relationship]:
+def _stated(query: Query, view: GraphView, rows: Sequence[Row]) -> list[Relationship]:
     if not rows:
         return []
-    parameters = query.parameters(relationships=[row[0] for row in rows])
-    evidence: defaultdict[UUID, list[Evidence]] = defaultdict(list)
-    for row in run_sql(sql.EVIDENCE_OF, parameters):
-        evidence[row[0]].append(Evidence._make(row[1:]))
+    parameters = query.parameters(
+        relationships=[row[0] for row in rows],
+        chunks=list(view.close),
+        closeness=list(view.close.values()),
+        together=TOGETHER,
+        sources=SOURCES,
+    )
+    found = {row[0]: row[1:] for row in run_sql(records_sql.EVIDENCE_WEIGHED, parameters)}
     return [
-        Relationship(id_, source, target, text, tuple(words), float(weight), tuple(evidence[id_]))
+        Relationship(id_, source, target, text, tuple(words), float(weight), *found[id_])
         for id_, source, target, text, words, weight in rows
-        if evidence[id_]
+        if id_ in found
     ]
 
 
-def relevance(
+def stating(
+    query: Query, relationships: Sequence[UUID], chunk_ids: Sequence[UUID]
+) -> list[tuple[UUID, UUID]]:
+    """Return which of some passages state which of some relationships: pairs of both ids."""
+    parameters = query.parameters(relationships=relationships, chunks=chunk_ids)
+    return [(row[0], row[1]) for row in run_sql(records_sql.STATING, parameters)]
+
+
+def with_evidence(query: Query, relationships: Sequence[Relationship]) -> list[Relationship]:
+    """Read the evidence of relationships, strongest first."""
+    parameters = query.parameters(relationships=[one.id for one in relationships])
+    evidence: defaultdict[UUID, list[Evidence]] = defaultdict(list)
+    for row in run_sql(records_sql.EVIDENCE_OF, parameters) if relationships else []:
+        evidence[row[0]].append(Evidence._make(row[1:]))
+    return [replace(one, evidence=tuple(evidence[one.id])) for one in relationships]
+
+
+def by_relevance(
     query: Query,
-    view: GraphView,
     relationships: Iterable[Relationship],
     rows: Mapping[UUID, EntityFacts],
     ends: Mapping[UUID, float],
@@ -259,12 +286,8 @@ def relevance(
     most = max(ends.values(), default=0.0) or 1.0
 
     def score(one: Relationship) -> float:
-        close = max(
-            view.closeness(place.chunk_id) * (1.0 if place.is_stated else TOGETHER)
-            for place in one.evidence
-        )
         asked = sum(ends.get(end, 0.0) for end in one.ends) / most
-        return CLOSE * close + WORDS * _shared(one, rows, wanted) + ENDS * asked
+        return CLOSE * one.closeness + WORDS * _shared(one, rows, wanted) + ENDS * asked
 
     known = (one for one in relationships if all(end in rows for end in one.ends))
     scored = [(one, score(one)) for one in known]
@@ -275,14 +298,8 @@ def _shared(one: Relationship, rows: Mapping[UUID, EntityFacts], wanted: frozens
     """Return the share of the question's telling words that the relationship's text has."""
     if not wanted:
         return 0.0
-    text = " ".join(
-        [
-            *(rows[end].name for end in one.ends),
-            *one.keywords,
-            one.description,
-            *(place.predicate for place in one.evidence[:SOURCES]),
-        ]
-    )
+    names = (rows[end].name for end in one.ends)
+    text = " ".join([*names, *one.keywords, one.description, *one.predicates])
     return len(wanted.intersection(terms(text))) / len(wanted)
 
 
@@ -292,7 +309,8 @@ def relationship_records(
     ranked: Sequence[tuple[Relationship, float]],
     rows: Mapping[UUID, EntityFacts],
 ) -> list[Record]:
-    """Build records in the given order; a scoped question gets only what the scope states."""
+    """Build records in the given order; a scoped question gets only what the scope states. The
+    relationships have their evidence."""
     sources = {}
     for one, _ in ranked:
         chunks = dict.fromkeys(place.chunk_id for place in one.evidence)

@@ -16,6 +16,7 @@ from retrieval.search.entities import (
     RELATIONSHIPS_WEIGHED,
     KeywordMatches,
     matched_by,
+    most_relevant,
     passages_by,
     search_by,
     seeds_of,
@@ -24,11 +25,11 @@ from retrieval.search.entity_weights import GraphView
 from retrieval.search.keywords import Keywords
 from retrieval.search.query import Query
 from retrieval.search.records import (
+    by_relevance,
     entities_of,
     entity_records,
     relationship_records,
     relationships_in,
-    relevance,
 )
 from retrieval.search.results import ModeResult
 
@@ -44,11 +45,9 @@ def by_relations(query: Query, view: GraphView, keywords: Keywords) -> KeywordMa
     """Find the high-level keywords' relationships by relevance, then their ends."""
     weights = entity_weights.weigh(query, view, keywords.high)
     wanted = dict(entity_weights.strongest(view.index, weights, RELATIONSHIPS))
-    near = sorted(view.close, key=lambda chunk_id: (-view.close[chunk_id], chunk_id))[:NEAR]
-    closest = {chunk_id: view.close[chunk_id] for chunk_id in near}
-    found = relationships_in(query, closest, RELATIONSHIPS_WEIGHED)
+    found = relationships_in(query, view, NEAR, RELATIONSHIPS_WEIGHED)
     rows = entities_of(query, [end for one in found for end in one.ends])
-    relevant = relevance(query, view, found, rows, wanted)[:RELATIONSHIPS]
+    relevant = most_relevant(query, by_relevance(query, found, rows, wanted))
     # Each end with the best score of its relationships, in their order.
     ends: dict[UUID, float] = {}
     for one, score in relevant:

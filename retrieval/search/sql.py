@@ -31,7 +31,7 @@ WITH stats AS MATERIALIZED (
           WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
           GROUP BY term) AS counted
     CROSS JOIN stats
-), read AS MATERIALIZED (
+), read AS NOT MATERIALIZED (
     SELECT p.chunk_id,
            w.weight * p.frequency * 2.2
            / (p.frequency
@@ -168,95 +168,7 @@ HAVING NOT bool_or(
 """
 
 
-# --- the graph ------------------------------------------------------------------------------------
-
-
-ENTITIES: Final[LiteralString] = """
-SELECT id, name, type, description, description_sources
-FROM ingestion_entity
-WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
-"""
-
-# The relationships of some entities: those between two of them, then the strongest.
-RELATIONSHIPS_OF: Final[LiteralString] = """
-SELECT id, source_id, target_id, description, keywords, weight FROM ingestion_relationship r
-WHERE workspace_id = %(workspace)s
-  AND (source_id = ANY(%(entities)s::uuid[]) OR target_id = ANY(%(entities)s::uuid[]))
-  AND source_id <> ALL(%(exclude)s::uuid[]) AND target_id <> ALL(%(exclude)s::uuid[])
-  AND (%(documents)s::uuid[] IS NULL OR EXISTS (
-      SELECT FROM ingestion_evidence e
-      WHERE e.workspace_id = %(workspace)s AND e.relationship_id = r.id
-        AND e.document_id = ANY(%(documents)s::uuid[])))
-ORDER BY source_id = ANY(%(entities)s::uuid[]) AND target_id = ANY(%(entities)s::uuid[]) DESC,
-         weight DESC, id
-LIMIT %(count)s
-"""
-
-# The relationships that some passages are evidence of.
-EVIDENCE_IN: Final[LiteralString] = """
-SELECT relationship_id, chunk_id, kind = 'stated' FROM ingestion_evidence
-WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
-"""
-
-RELATIONSHIPS: Final[LiteralString] = """
-SELECT id, source_id, target_id, description, keywords, weight FROM ingestion_relationship
-WHERE workspace_id = %(workspace)s AND id = ANY(%(relationships)s::uuid[])
-  AND source_id <> ALL(%(exclude)s::uuid[]) AND target_id <> ALL(%(exclude)s::uuid[])
-"""
-
-# The evidence of relationships in the scope, strongest first.
-EVIDENCE_OF: Final[LiteralString] = """
-SELECT relationship_id, chunk_id, start, "end", predicate, kind = 'stated', description
-FROM ingestion_evidence
-WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
-  AND (%(as_of)s = '' OR (
-      (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
-      AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
-ORDER BY relationship_id, strength DESC, chunk_id, start
-"""
-
-# The passages in the scope that state relationships, each once.
-CHUNKS_STATING: Final[LiteralString] = """
-SELECT DISTINCT chunk_id FROM ingestion_evidence
-WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::uuid[])
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
-"""
-
-CLAIMS_OF: Final[LiteralString] = """
-SELECT id, subject_id, type, status, period_start, period_end, description, chunk_id
-FROM ingestion_claim
-WHERE workspace_id = %(workspace)s AND subject_id = ANY(%(entities)s::uuid[])
-  AND (object_id IS NULL OR object_id <> ALL(%(exclude)s::uuid[]))
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
-  AND (%(as_of)s = '' OR (
-      (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
-      AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
-ORDER BY array_position(%(entities)s::uuid[], subject_id), id
-LIMIT %(count)s
-"""
-
-# Those of some passages that exist in the scope, with their text if wanted.
-PLACES: Final[LiteralString] = """
-SELECT id, start, CASE WHEN %(wants_text)s THEN text ELSE '' END
-FROM ingestion_chunk
-WHERE workspace_id = %(workspace)s AND id = ANY(%(chunks)s::uuid[])
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
-"""
-
-# Where passages name some entities, and models' notes on these in the scope.
-NAMED_AT: Final[LiteralString] = """
-SELECT entity_id, chunk_id, min(start) FROM ingestion_mention
-WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
-  AND entity_id = ANY(%(entities)s::uuid[])
-GROUP BY entity_id, chunk_id
-"""
-NOTES_ON: Final[LiteralString] = """
-SELECT entity_id, chunk_id, text FROM ingestion_fragment
-WHERE workspace_id = %(workspace)s AND entity_id = ANY(%(entities)s::uuid[])
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
-ORDER BY entity_id, chunk_id, start, id
-"""
+# --- reports of topics ----------------------------------------------------------------------------
 
 # The reports on some entities: those covering most of them first, then by rating.
 REPORTS_ON: Final[LiteralString] = """
@@ -287,9 +199,6 @@ CROSS JOIN LATERAL (
 WHERE f.workspace_id = %(workspace)s AND f.report_id = ANY(%(reports)s::uuid[])
 ORDER BY f.report_id, f.part = 'finding', f.ordinal, f.id
 """
-
-
-# --- reports of topics ----------------------------------------------------------------------------
 
 # Reports nearest to a question, best first: by the ``telling`` nearest of the passages they rest
 # on, whose closeness is ``scores``, and by their own rating; those that rest on none of them come

@@ -5,14 +5,13 @@ from uuid import UUID, uuid4
 from hypothesis import given, strategies as st
 
 from retrieval.search.local import MOST_EACH, Claim, by_importance, fitting_facts, tokens
-from retrieval.search.records import Evidence, Relationship
+from retrieval.search.records import Relationship
 
 A, B, C, X, Y, Z = (UUID(int=number) for number in range(1, 7))
-STATED = (Evidence(uuid4(), 0, 1, "meets", is_stated=True, note=""),)
 
 
 def link(source, target, weight=1.0, text="short"):
-    return Relationship(uuid4(), source, target, text, (), weight, STATED)
+    return Relationship(uuid4(), source, target, text, (), weight, ("meets",))
 
 
 def claim(subject, text="short"):
