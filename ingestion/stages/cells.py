@@ -80,16 +80,16 @@ CENTRES: Final[LiteralString] = """
 SELECT number, halfvec_send(centre) FROM ingestion_cell
  WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s ORDER BY number
 """
+WITHOUT_CELL: Final[LiteralString] = """
+SELECT chunk_id, halfvec_send(vector) FROM ingestion_chunkembedding
+ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s AND cell IS NULL
+ LIMIT %(count)s
+"""
 ASSIGN: Final[LiteralString] = """
-UPDATE ingestion_chunkembedding AS e
-   SET cell = (SELECT number FROM ingestion_cell
-                WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-                ORDER BY centre <#> e.vector LIMIT 1)
- WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
-   AND chunk_id = ANY (ARRAY(
-       SELECT chunk_id FROM ingestion_chunkembedding
-        WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s AND cell IS NULL
-        LIMIT %(count)s))
+UPDATE ingestion_chunkembedding AS e SET cell = t.number
+  FROM unnest(%(chunks)s::uuid[], %(numbers)s::int[]) AS t (chunk_id, number)
+ WHERE e.workspace_id = %(workspace)s AND e.fingerprint = %(fingerprint)s
+   AND e.chunk_id = t.chunk_id AND e.chunk_id = ANY(%(chunks)s::uuid[])
 """
 
 
@@ -145,15 +145,25 @@ def make(workspace_id: uuid.UUID, fingerprint: str, count: int) -> None:
 
 def fill(workspace_id: uuid.UUID, fingerprint: str, count: int, progress: Progress) -> int:
     """Put every vector without a cell into the nearest one."""
-    values = {"workspace": workspace_id, "fingerprint": fingerprint, "count": AT_ONCE}
     moved = 0
-    while True:
-        with access.in_workspace(workspace_id):
-            part = run_sql_count(ASSIGN, values)
-        if not part:
-            return moved
+    while part := fill_part(workspace_id, fingerprint):
         moved += part
         progress(min(moved, count), count)
+    return moved
+
+
+def fill_part(workspace_id: uuid.UUID, fingerprint: str) -> int:
+    """Put some vectors without a cell into the nearest one; return how many."""
+    values = {"workspace": workspace_id, "fingerprint": fingerprint, "count": AT_ONCE}
+    with access.in_workspace(workspace_id):
+        rows = run_sql(WITHOUT_CELL, values)
+        cells = run_sql(CENTRES, values) if rows else []
+        if not cells:
+            return 0
+        vectors = vectors_of([vector for _, vector in rows])
+        nearest = nearest_centres(vectors, vectors_of([centre for _, centre in cells]))
+        chunks, numbers = [one for one, _ in rows], [cells[place][0] for place in nearest]
+        return run_sql_count(ASSIGN, {**values, "chunks": chunks, "numbers": numbers})
 
 
 def measure_again(workspace_id: uuid.UUID, embedder: Embedder) -> None:
