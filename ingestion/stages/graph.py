@@ -21,8 +21,9 @@ from kb_project.sql import bulk_plans, run_sql, run_sql_count
 from workspaces import access
 
 # Updates the degree and rank of changed entities and of the ends of changed relationships; the ends
-# of deleted ones are marked as changed. Each is found by its key, so that an edit costs the same in
-# a large workspace.
+# of deleted ones are marked as changed. A few are found by their keys, so that an edit costs the
+# same in a large workspace; for many, all relationships are read once: in a workspace that the
+# planner knows nothing of yet, it may look for each key among all.
 # Rank grows with the logarithm of an entity's passages and of its neighbours.
 # Rows are locked in id order, as every bulk writer of entities does.
 UPDATE_DEGREES: Final[LiteralString] = """
@@ -31,19 +32,36 @@ WITH touched AS MATERIALIZED (
     UNION
     SELECT unnest(ARRAY[source_id, target_id]) FROM ingestion_relationship
     WHERE workspace_id = %(workspace)s AND is_changed
-), stale AS (
-    SELECT entity.id, near.degree, ln(1 + entity.chunk_count) + ln(1 + near.degree) AS rank
-    FROM ingestion_entity AS entity CROSS JOIN LATERAL (
-        SELECT count(*) AS degree FROM (
+), few AS MATERIALIZED (
+    SELECT count(*) <= 100 AS are_few FROM touched
+), near AS MATERIALIZED (
+    SELECT touched.id, (
+        SELECT count(*) FROM (
             SELECT target_id FROM ingestion_relationship
-            WHERE workspace_id = %(workspace)s AND source_id = entity.id
+            WHERE workspace_id = %(workspace)s AND source_id = touched.id
             UNION
             SELECT source_id FROM ingestion_relationship
-            WHERE workspace_id = %(workspace)s AND target_id = entity.id) AS neighbour
-    ) AS near
+            WHERE workspace_id = %(workspace)s AND target_id = touched.id) AS neighbour
+    ) AS degree
+    FROM touched WHERE (SELECT are_few FROM few)
+    UNION ALL
+    SELECT id, count(*) FROM (
+        SELECT touched.id, r.target_id
+        FROM ingestion_relationship AS r JOIN touched ON touched.id = r.source_id
+        WHERE r.workspace_id = %(workspace)s AND NOT (SELECT are_few FROM few)
+        UNION
+        SELECT touched.id, r.source_id
+        FROM ingestion_relationship AS r JOIN touched ON touched.id = r.target_id
+        WHERE r.workspace_id = %(workspace)s AND NOT (SELECT are_few FROM few)) AS neighbour
+    GROUP BY id
+), stale AS (
+    SELECT entity.id, coalesce(near.degree, 0) AS degree,
+           ln(1 + entity.chunk_count) + ln(1 + coalesce(near.degree, 0)) AS rank
+    FROM ingestion_entity AS entity LEFT JOIN near ON near.id = entity.id
     WHERE entity.workspace_id = %(workspace)s AND entity.id = ANY (ARRAY(SELECT id FROM touched))
       AND (entity.degree, entity.rank) IS DISTINCT FROM
-          (near.degree, ln(1 + entity.chunk_count) + ln(1 + near.degree))
+          (coalesce(near.degree, 0),
+           ln(1 + entity.chunk_count) + ln(1 + coalesce(near.degree, 0)))
     ORDER BY entity.id
     FOR NO KEY UPDATE OF entity
 )

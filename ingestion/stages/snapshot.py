@@ -13,12 +13,12 @@ from functools import cache
 from typing import Final, LiteralString
 
 import numpy as np
-from django.db.models import F, Max
+from django.db.models import Max
 from django.utils import timezone
 
 from ingestion.extractors import GENERIC_TYPES
 from ingestion.extractors.titles import naming_key
-from ingestion.models import Alias, Chunk, IngestionJob, WalkSnapshot
+from ingestion.models import Alias, Chunk, Entity, IngestionJob, WalkSnapshot
 from ingestion.stage import Progress, StageOutcome
 from kb_project.graph.walk_index import (
     AliasRow,
@@ -75,7 +75,10 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
     chunks = Chunk.objects.in_workspace(workspace_id).order_by(
         "document__title", "document_id", "ordinal"
     )
-    aliases = Alias.objects.in_workspace(workspace_id).exclude(key=F("entity__key"))
+    # A difference rather than a join, which compares each with all others where the planner knows
+    # nothing of the workspace yet.
+    own_keys = Entity.objects.in_workspace(workspace_id).values_list("key", "id")
+    aliases = Alias.objects.in_workspace(workspace_id).values_list("key", "entity_id")
     key_of = cache(naming_key)  # a document has one title and many chunks
     return build(
         chunks=[
@@ -85,10 +88,7 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
         entities=_entities(workspace_id),
         mentions=_mentions(workspace_id),
         aliases=[
-            AliasRow(*row)
-            for row in aliases.order_by("key", "entity_id")
-            .values_list("key", "entity_id")
-            .distinct()
+            AliasRow(*row) for row in aliases.difference(own_keys).order_by("key", "entity_id")
         ],
     )
 

@@ -17,26 +17,25 @@ SELECT c.document_id, c.id, c.start, c.text, x.payload
  ORDER BY c.document_id, c.ordinal
 """
 
-# Before a document is resolved again, its earlier facts are marked as changed.
+# Before a document is resolved again, its earlier facts are marked as changed. Arrays rather than
+# joins: of a workspace that the planner knows nothing of yet, it compares each row with all others.
 MARK_ENTITIES: Final[LiteralString] = """
-WITH named AS (
-    SELECT id FROM ingestion_entity
-     WHERE workspace_id = %(workspace)s AND id IN (
-           SELECT entity_id FROM ingestion_mention
-            WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
-     ORDER BY id FOR NO KEY UPDATE)
-UPDATE ingestion_entity AS e SET is_changed = true
-  FROM named WHERE e.workspace_id = %(workspace)s AND e.id = named.id
+UPDATE ingestion_entity SET is_changed = true
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+       SELECT id FROM ingestion_entity
+        WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+              SELECT DISTINCT entity_id FROM ingestion_mention
+               WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+        ORDER BY id FOR NO KEY UPDATE))
 """
 MARK_RELATIONSHIPS: Final[LiteralString] = """
-WITH stated AS (
-    SELECT id FROM ingestion_relationship
-     WHERE workspace_id = %(workspace)s AND id IN (
-           SELECT relationship_id FROM ingestion_evidence
-            WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
-     ORDER BY id FOR NO KEY UPDATE)
-UPDATE ingestion_relationship AS r SET is_changed = true
-  FROM stated WHERE r.workspace_id = %(workspace)s AND r.id = stated.id
+UPDATE ingestion_relationship SET is_changed = true
+ WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+       SELECT id FROM ingestion_relationship
+        WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+              SELECT DISTINCT relationship_id FROM ingestion_evidence
+               WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+        ORDER BY id FOR NO KEY UPDATE))
 """
 
 ADD_ENTITIES: Final[LiteralString] = """

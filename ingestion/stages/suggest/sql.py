@@ -90,20 +90,26 @@ ADJACENT_NAMES: Final[LiteralString] = _NAMED + _BESIDE
 ADJACENT_NAMES_OF: Final[LiteralString] = _NAMED + _WHERE_ONE_IS_NAMED + _BESIDE
 
 # How similar are the passages that name one and those that name the other: the cosine of their mean
-# vectors, relative to the mean of the workspace. No row if a passage names both.
+# vectors, relative to the mean of the workspace. No row if a passage names both. The means stand in
+# a column, not in a join, so that the planner knows how many there are: it took them for one, and
+# compared each pair with all.
 COSINES: Final[LiteralString] = """
 WITH pair AS MATERIALIZED (
-    SELECT * FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[]) AS t (l, r)
+    SELECT l, r FROM unnest(%(lefts)s::uuid[], %(rights)s::uuid[]) AS t (l, r)
+     WHERE NOT EXISTS (
+           SELECT FROM ingestion_mention AS m
+             JOIN ingestion_mention AS n ON n.workspace_id = %(workspace)s
+                  AND n.chunk_id = m.chunk_id AND n.entity_id = r
+            WHERE m.workspace_id = %(workspace)s AND m.entity_id = l)
 ), mean AS MATERIALIZED (
-    SELECT named.id, avg(e.vector) AS vector
+    SELECT named.id, (
+           SELECT avg(e.vector)
+             FROM (SELECT DISTINCT m.chunk_id FROM ingestion_mention AS m
+                    WHERE m.workspace_id = %(workspace)s AND m.entity_id = named.id
+                    ORDER BY m.chunk_id LIMIT %(most)s) AS passage
+             JOIN ingestion_chunkembedding AS e ON e.workspace_id = %(workspace)s
+                  AND e.chunk_id = passage.chunk_id AND e.fingerprint = %(fingerprint)s) AS vector
       FROM (SELECT l AS id FROM pair UNION SELECT r FROM pair) AS named
-     CROSS JOIN LATERAL (
-           SELECT DISTINCT m.chunk_id FROM ingestion_mention AS m
-            WHERE m.workspace_id = %(workspace)s AND m.entity_id = named.id
-            ORDER BY m.chunk_id LIMIT %(most)s) AS passage
-      JOIN ingestion_chunkembedding AS e ON e.workspace_id = %(workspace)s
-           AND e.chunk_id = passage.chunk_id AND e.fingerprint = %(fingerprint)s
-     GROUP BY named.id
 ), centre AS MATERIALIZED (
     SELECT avg(vector) AS vector
       FROM (SELECT vector FROM ingestion_chunkembedding
@@ -115,11 +121,7 @@ SELECT pair.l, pair.r, 1 - ((l.vector - c.vector) <=> (r.vector - c.vector))
   JOIN mean AS l ON l.id = pair.l
   JOIN mean AS r ON r.id = pair.r
  CROSS JOIN centre AS c
- WHERE NOT EXISTS (
-       SELECT FROM ingestion_mention AS m
-         JOIN ingestion_mention AS n ON n.workspace_id = %(workspace)s
-              AND n.chunk_id = m.chunk_id AND n.entity_id = pair.r
-        WHERE m.workspace_id = %(workspace)s AND m.entity_id = pair.l)
+ WHERE l.vector IS NOT NULL AND r.vector IS NOT NULL
 """
 
 # Earlier suggestions that were not found again are deleted.
