@@ -57,13 +57,12 @@ WITH stated AS MATERIALIZED (
                    WHERE e.workspace_id = %(workspace)s AND e.relationship_id = r.id
                      AND e.document_id = ANY(%(documents)s::uuid[])))
         ORDER BY r.weight DESC, r.id LIMIT %(count)s) AS incoming
-), best AS (
-    SELECT id, is_between FROM listed ORDER BY is_between DESC, weight DESC, id LIMIT %(count)s
 )
-SELECT r.id, r.source_id, r.target_id, r.description, r.keywords, r.weight
-FROM ingestion_relationship r JOIN best ON best.id = r.id
-WHERE r.workspace_id = %(workspace)s
-ORDER BY best.is_between DESC, r.weight DESC, r.id
+SELECT id, source_id, target_id, description, keywords, weight FROM ingestion_relationship
+WHERE workspace_id = %(workspace)s AND id = ANY(ARRAY(
+    SELECT id FROM listed ORDER BY is_between DESC, weight DESC, id LIMIT %(count)s))
+ORDER BY source_id = ANY(%(entities)s::uuid[]) AND target_id = ANY(%(entities)s::uuid[]) DESC,
+         weight DESC, id
 """
 
 # The relationships that some passages are evidence of.
