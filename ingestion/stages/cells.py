@@ -85,6 +85,7 @@ SELECT chunk_id, halfvec_send(vector) FROM ingestion_chunkembedding
  WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s AND cell IS NULL
  LIMIT %(count)s
 """
+# The array finds the rows by their keys, whatever the planner expects of the join.
 ASSIGN: Final[LiteralString] = """
 UPDATE ingestion_chunkembedding AS e SET cell = t.number
   FROM unnest(%(chunks)s::uuid[], %(numbers)s::int[]) AS t (chunk_id, number)
