@@ -36,7 +36,7 @@ from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
 from retrieval.search.answer_kinds import Kind, spans_of_kind
 from retrieval.search.query import Query, QuestionVector
-from retrieval.search.query_features import QuestionFeatures
+from retrieval.search.query_features import QuestionFeatures, read
 from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
 from workspaces import access
@@ -70,6 +70,8 @@ _NAME_WITHIN: Final = regex.compile(
     r"(?<=[\p{L}\d,]\s)[\p{Lu}\d][\p{L}\d.'’-]*(?:\s[\p{Lu}\d][\p{L}\d.'’-]*)*"
 )
 _THING: Final = regex.compile(r"\b(?:it|they|them)\b", regex.IGNORECASE)
+_PERSON: Final = regex.compile(r"\b(?:he|she|him)\b", regex.IGNORECASE)
+_SUBJECT: Final = regex.compile(r"\b(?:is|was|did|does|has|had|can|will) $")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ def parts_of(question: str) -> tuple[str, ...]:
 
     >>> parts_of("When did Hamm come out and how many packages did it have?")
     ('When did Hamm come out', 'how many packages did Hamm have?')
+    >>> parts_of("Who founded the society, and when?")
+    ('Who founded the society', 'when founded the society?')
     >>> parts_of("What is bread and butter?")
     ('What is bread and butter?',)
     """
@@ -104,10 +108,17 @@ def parts_of(question: str) -> tuple[str, ...]:
     if len(pieces) == 1 or not all(_ASKS.search(one) for one in pieces):
         return (question,)
     first, second = pieces
-    named = set(_NAME_WITHIN.findall(first))
+    named = {match.group(): match.start() for match in _NAME_WITHIN.finditer(first)}
     # With two names, it is unclear which one is meant.
     if len(named) == 1:
-        second = _THING.sub(named.pop(), second)
+        [(name, start)] = named.items()
+        second = _THING.sub(name, second)
+        # *Who worked at Pixar, and when was he born?* asks about the answer.
+        if _SUBJECT.search(first[:start]):
+            second = _PERSON.sub(name, second)
+    if not read(second).terms:
+        # *And when?* asks it of all that the first part says.
+        second = f"{second.rstrip('?？ ')} {_ASKS.sub('', first, count=1).strip()}?"
     return first, second
 
 
@@ -144,6 +155,9 @@ def together(choices: Sequence[Choice]) -> Choice:
     chosen: dict[tuple[UUID, int, int], Chosen] = {}
     for choice in choices:
         new = [one for one in choice.chosen if one.candidate.key not in chosen]
+        for one in choice.chosen:
+            if said := chosen.get(one.candidate.key):
+                chosen[one.candidate.key] = replace(said, marked=_both(said.marked, one.marked))
         chosen |= {one.candidate.key: one for one in (new if choice.is_list else new[:1])}
     return replace(likeliest, chosen=list(chosen.values()))
 
@@ -187,8 +201,10 @@ def marked(said: str, sought: QuestionFeatures) -> tuple[Span, ...]:
     if sought.kind is Kind.OPEN:
         return ()
     asked, is_name = set(sought.terms), sought.kind in (Kind.PERSON, Kind.PLACE)
-    new = []
-    for start, end in _joined(said, spans_of_kind(said, sought.kind)):
+    spans, new = spans_of_kind(said, sought.kind), []
+    if is_name:
+        spans = _apart(spans, spans_of_kind(said, Kind.DATE))
+    for start, end in _joined(said, spans):
         # *The* is capitalised at the start but is not a name; *ten* is a number without a term.
         held = terms(said[start:end]) or ([] if is_name else [said[start:end].lower()])
         if not asked.issuperset(held):
@@ -201,6 +217,17 @@ def marked(said: str, sought: QuestionFeatures) -> tuple[Span, ...]:
             if said[:start].strip("\"'“‘(") or " " in said[start:end]
         ] or new
     return tuple(_nearest(new, said, asked))
+
+
+def _both(some: Sequence[Span], others: Sequence[Span]) -> tuple[Span, ...]:
+    return tuple(sorted([*some, *_apart(others, some)]))
+
+
+def _apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
+    """The spans that overlap none of the others."""
+    return [
+        (start, end) for start, end in spans if not any(start < o[1] and o[0] < end for o in others)
+    ]
 
 
 def _joined(said: str, spans: Iterable[Span]) -> list[Span]:

@@ -217,6 +217,23 @@ def test_the_second_question_names_what_the_first_is_about():
     assert parts_of("Where is the light and who lit it?")[1] == "who lit it?"
 
 
+@pytest.mark.parametrize(
+    ("question", "second"),
+    [
+        ("Who lit the lamp, and when?", "when lit the lamp?"),
+        ("When was the lamp lit and by whom?", "when was the lamp lit and by whom?"),
+        ("What did the lamp cost, and why?", "why did the lamp cost?"),
+    ],
+)
+def test_a_second_part_that_is_only_a_question_word_asks_it_of_the_first(question, second):
+    assert parts_of(question)[-1].lower() == second
+
+
+def test_he_and_she_are_whom_the_first_part_names():
+    assert parts_of("Who is Ada Lind, and where does she work?")[1] == "where does Ada Lind work?"
+    assert parts_of("Who came from Orran, and when did she leave?")[1] == "when did she leave?"
+
+
 def test_the_parts_of_a_question_have_their_own_question_words():
     assert parts_of("Who lit it, and when did the boat come?") == (
         "Who lit it",
@@ -234,6 +251,19 @@ def test_two_parts_give_a_statement_each():
     both = extractive.together([first, second])
 
     assert said(both) == ["Ada Lind keeps the light.", "The lamp burns oil by night."]
+
+
+def test_a_sentence_that_answers_both_parts_has_the_words_of_both_marked():
+    statement = "Ada Lind lit the lamp on 5 May 1866."
+    passage = hit(statement)
+    parts = [
+        extractive.choose(read, ranking_of(read, shares=[1.0], probability=1.0))
+        for read in (gathered(one, passage) for one in ("Who lit it?", "When was it lit?"))
+    ]
+
+    [only] = extractive.together(parts).chosen
+
+    assert [statement[start:end] for start, end in only.marked] == ["Ada Lind", "5 May 1866"]
 
 
 def test_a_part_that_prefers_what_is_said_already_adds_its_next_choice():
@@ -266,6 +296,7 @@ def bold(said, question):
         ("Hamm was released on July 24th, 1998.", "When was Hamm released?", ["July 24th, 1998"]),
         ("The lamp burns 40 litres a night.", "How much does the lamp burn?", ["40"]),
         ("In spring Ada Lind lit the lamp.", "Who lit the lamp?", ["Ada Lind"]),
+        ("It was lit by Ada Lind on 5 May 1866.", "Who lit the lamp?", ["Ada Lind"]),
         ("In 1866 it was dark for three nights.", "How long was it dark for?", ["three nights"]),
         ("All 12 lamps are lit twice a day.", "How often are the lamps lit?", ["twice"]),
         ("In 1866 oil was £4.50 a ton.", "How much did the oil cost?", ["£4.50"]),
