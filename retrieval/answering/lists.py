@@ -53,7 +53,8 @@ def fitting(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     shares = {one.candidate.key: one.share for one in ranked}
 
     def fit(entries: Sequence[Candidate]) -> float:
-        lead = terms(" ".join((entries[0].before, *entries[0].path[-1:])))
+        first = entries[0]
+        lead = terms(" ".join((first.statement.lead, *first.path[-1:])))
         return wanted.share(lead) + sum(shares.get(one.key, 0.0) for one in entries)
 
     lists = [one for one in _short_lists(gathered).values() if len(one) > 1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import floor, log10
 from pathlib import PurePath
 from typing import Final, TypeVar
@@ -45,6 +46,7 @@ _POLITE: Final = regex.compile(
     r"|[ ,]*please$",
     regex.IGNORECASE,
 )
+_HERE: Final = regex.compile(r" (?:in )?(?:here|this workspace|total)$", regex.IGNORECASE)
 _ASKS: Final = [
     regex.compile(pattern, regex.IGNORECASE)
     for pattern in (
@@ -65,6 +67,7 @@ _ASKS: Final = [
         rf"(?:(?:an?|the)? ?{_SUMMARY}|summari[sz]e|sum up)(?: of)?",
         r"what (?:can i|do we|do i|is there to) (?:find|learn|read|have|know|see)"
         r"(?: (?:in|from|about))? (?P<everything>.+)",
+        r"what (?:can|do) you (?:know|say|tell (?:me|us)) (?:about|of) (?P<everything>.+)",
         r"(?:概述|概括|总结|简述|归纳|综述|介绍)(?:一下|下)?(?P<what>.*)",
         r"(?P<what>.+?)(?:主要|大概|大致|都|究竟|到底|是)*(?:介绍|讨论|涉及|包含|包括|讲述|描述)"
         r"(?:了|的是|的)?(?:些)?(?:什么|哪些)(?:内容|主题|话题|东西|方面)?",
@@ -164,8 +167,9 @@ def subjects(question: str) -> Iterator[str]:
         return
     said = _END.sub("", " ".join(question.replace("’", "'").split()))
     said = _END.sub("", _POLITE.sub("", said))
-    for form in _ASKS:
-        if found := form.fullmatch(said):
+    # With *here*, too: *What is in here?*
+    for form, words in product(_ASKS, dict.fromkeys([said, _HERE.sub("", said)])):
+        if found := form.fullmatch(words):
             groups = found.groupdict()
             subject = (groups.get("what") or "everything").strip(_QUOTES)
             if _EVERYTHING.fullmatch(groups.get("everything") or "everything"):

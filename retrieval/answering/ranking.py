@@ -108,9 +108,14 @@ def of_candidates(
     """Keep the candidates nearest in meaning and those with the best words."""
     indexed = [features.indexed(one) for one in found]
     scores = features.bm25(indexed, sought.terms, rarity)
+    by_words = sorted(range(len(found)), key=lambda index: -scores[index])[:BY_WORDS]
+    if cosines.best and by_words and scores[by_words[0]] > 0:
+        # A new document has no vectors yet: beside those of others, its statements would all lose.
+        with_vectors = {chunk for chunk, _, _ in cosines.of}
+        if found[by_words[0]].hit.chunk_id not in with_vectors:
+            cosines = Cosines()
     nearest = set(cosines.best)
     kept = {index for index, one in enumerate(found) if one.vector_key in nearest}
-    by_words = sorted(range(len(found)), key=lambda index: -scores[index])[:BY_WORDS]
     kept |= {index for index in by_words if scores[index] > 0}
     rows = sorted(index for index in kept if found[index].stands_alone)
     return Gathered(

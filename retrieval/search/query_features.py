@@ -232,6 +232,7 @@ def technical_signs(question: str) -> tuple[int, int]:
 _ASKING: Final = lazy_pattern(
     # The forms of suggested questions.
     r"\bwhat do the documents say about\b|\blinked to\b|文件里说了什么|有什么关系"
+    r"|^\W*(?:please )?(?:list|enumerate|name)\b(?: (?:all|every|some)\b)?"
     r"|\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
     r"|during|after|before|about|according to|please|(?:the )?names? of"
     # Words that ask or only support another: the rest of the question says what "come out" means.

@@ -29,6 +29,8 @@ TITLES = [
     "What is this workspace about?",
     "What can I find here?",
     "What are the main topics?",
+    "What are the main topics here?",
+    "What can you tell me about these documents?",
     "Which topics do these documents cover?",
     "这些文件讲什么？",
     "这里都讲了些什么",

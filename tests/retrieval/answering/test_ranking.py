@@ -144,6 +144,20 @@ def test_a_passage_found_keeps_its_place_before_those_that_join(desk):
     assert len({hit.chunk_id for hit in made.hits}) == len(made.hits)
 
 
+def test_a_document_that_is_new_and_without_vectors_answers_by_its_words(desk):
+    said = "The fog bell was bought in Voar."
+    new = rows.make_document(desk.cast.workspace, "Bell", said, embedder=desk.embedder)
+
+    made = desk.gather(
+        desk.query("Where was the fog bell bought?"),
+        lambda: [*desk.hits(desk.log), *desk.hits(new)],
+    )
+
+    told = ranking.rank(made)
+    assert told.ranked[0].candidate.said == said
+    assert outcome_of(told.probability) is Outcome.ANSWERED
+
+
 def test_words_that_no_document_holds_are_unknown(desk):
     made = desk.gather(desk.query("Who paired the headphones?"), list)
 

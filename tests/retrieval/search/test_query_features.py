@@ -59,6 +59,7 @@ def test_pairs_of_chinese_characters_that_straddle_words_are_filler():
 
 def test_a_question_of_little_words_seeks_nothing_in_particular():
     assert read("What is it?").terms == ()
+    assert read("Please list all keepers of Orran.").terms == ("keeper", "orran")
 
 
 def test_words_that_ask_for_the_whole_or_for_change_are_not_sought():
