@@ -15,6 +15,7 @@ from uuid import UUID
 
 import regex
 
+from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.terms import terms
 from retrieval.answering import (
     checking,
@@ -169,11 +170,14 @@ def outcome_of(probability: float) -> Outcome:
 
 
 def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Return the best statement, and a second one if the best is not clear."""
+    """Return the best statement, and a second one if the best is not clear: no mere label."""
     first = ranked[0]
     if first.share < SURE:
         for one in ranked[1:3]:
-            if one.share >= WORTH and not alike(first.candidate, one.candidate):
+            is_whole = one.candidate.kind is not StatementKind.SENTENCE or is_ended(
+                one.candidate.said
+            )
+            if is_whole and one.share >= WORTH and not alike(first.candidate, one.candidate):
                 return [first.candidate, one.candidate]
     return [first.candidate]
 

@@ -244,6 +244,13 @@ def test_the_parts_of_a_question_have_their_own_question_words():
         assert parts_of(one) == (one,)
 
 
+def test_a_label_is_no_second_statement():
+    passage = "Ada Lind kept the light.\n\nTable of all the lamps, boats and keepers here"
+    told = chosen("Who kept the light?", passage, shares=[0.6, 0.4])
+
+    assert said(told) == ["Ada Lind kept the light."]
+
+
 def test_two_parts_give_a_statement_each():
     first = chosen("Who keeps the light?", KEEPERS, shares=[0.8, 0.1, 0.1])
     second = chosen("What does it burn?", "The lamp burns oil by night.", shares=[1.0])
