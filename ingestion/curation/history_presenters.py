@@ -116,7 +116,11 @@ def midnight(day: date) -> datetime:
 
 def shown_event(view: EventView) -> ShownEvent:
     effect = of_event(view.event)
-    return ShownEvent(view, effect.sentence if any(effect.figures.values()) else "")
+    if any(effect.figures.values()):
+        return ShownEvent(view, effect.sentence)
+    # An undo that changed nothing says so, and why.
+    why = effect.notes if view.event.kind == EventKind.UNDO else ()
+    return ShownEvent(view, " ".join((effect.sentence, *why)) if why else "")
 
 
 # --- the pages ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from ingestion.curation import effects
+from ingestion.curation import effects, values
 from ingestion.curation.effects import Measure, Verb
 from ingestion.curation.operation import add_details, operation
 from ingestion.curation.validation import UNCHANGED, as_subjects, id_of
@@ -61,27 +61,57 @@ def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
     held = effects.of_documents(workspace, documents)
     entities = [one for one, kind in subjects.items() if kind == SubjectKind.ENTITY]
     measure = Measure(workspace, entities)
+    edits = _origins(events)
+    old = values.read(edits)
     undo = recording.record(change, EventKind.UNDO, subjects, _details(events), undoes=events[0])
-    before = decisions.load_resolution(workspace.pk)
-    keys: set[str] = set()
-    waits = False
-    for event in events:
-        keys |= _undo_one(change, event)
-    _mark(change, events)
-    if keys or not documents:
-        after = decisions.load_resolution(workspace.pk)
-        refs = [*before.refs.items(), *after.refs.items()]
-        keys |= {entity[0] for ref, entity in refs if ref[0] in keys}
-        # Documents may state a fact that is deleted again, or no longer.
-        keys |= {key for link in before.dropped ^ after.dropped for key, _ in link}
-        names = keys | after.changed_since(before)
-        waits = propagate(workspace.pk, names, after, may_wait=True)
+    waits = _carry_out(change, events, are_of_documents=bool(documents))
     if documents:
         effect = effects.between_documents(held, effects.of_documents(workspace, documents))
     else:
         effect = effects.of_return(events) if waits else measure.effect(verb=Verb.RETURN)
         effect = replace(effect, reports=effects.reports_about(workspace, entities))
-    return add_details(undo, counts=effect.figures, verb=effect.verb.value)
+    details: dict[str, Any] = {}
+    new = values.read(edits)
+    if old and new:
+        details = {"before": old[0].shown, "after": new[0].shown}
+        if old == new and not (waits or effect.mentions or effect.facts):
+            effect = replace(effect, reports=0)
+            details["notes"] = [_why_unchanged(edits[0])]
+    return add_details(undo, counts=effect.figures, verb=effect.verb.value, **details)
+
+
+def _carry_out(
+    change: ChangeContext, events: Sequence[HistoryEvent], *, are_of_documents: bool
+) -> bool:
+    """Undo the events; returns whether a worker applies what follows, as ``propagate`` does."""
+    workspace = change.workspace
+    before = decisions.load_resolution(workspace.pk)
+    keys: set[str] = set()
+    for event in events:
+        keys |= _undo_one(change, event)
+    _mark(change, events)
+    if are_of_documents and not keys:
+        return False
+    after = decisions.load_resolution(workspace.pk)
+    refs = [*before.refs.items(), *after.refs.items()]
+    keys |= {entity[0] for ref, entity in refs if ref[0] in keys}
+    # Documents may state a fact that is deleted again, or no longer.
+    keys |= {key for link in before.dropped ^ after.dropped for key, _ in link}
+    names = keys | after.changed_since(before)
+    return propagate(workspace.pk, names, after, may_wait=True)
+
+
+def _origins(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
+    """Return what the events did, newest first: of an undo, the events whose effect it turned."""
+    found: list[HistoryEvent] = []
+    for event in events:
+        found += _origins(_undone_by(event)) if event.kind == EventKind.UNDO else [event]
+    return sorted(found, key=lambda one: -one.sequence)
+
+
+def _why_unchanged(event: HistoryEvent) -> str:
+    later = values.later_change(event)
+    return f"A later change is in force: {later}" if later else "The values stay as they are."
 
 
 def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:

@@ -322,6 +322,7 @@ _PASSIVE: Final[Mapping[str, PassiveSentence]] = {
     EventKind.CLAIM_EDITED: _claim_was("edited"),
     EventKind.CLAIM_DELETED: _claim_was("deleted"),
     EventKind.CONFLICT_DECIDED: _conflict_was,
+    EventKind.DOCUMENT_EDITED: _was("edited"),
     EventKind.DOCUMENT_REPLACED: _was("replaced by a new version"),
     EventKind.DOCUMENT_DISABLED: _was("disabled"),
     EventKind.DOCUMENT_ENABLED: _was("enabled"),

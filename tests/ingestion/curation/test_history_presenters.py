@@ -107,6 +107,17 @@ def test_what_a_deletion_hid_and_its_undoing_brings_back_is_told(desk: Desk):
     assert moved(desk) == "2 facts and 2 mentions move back."
 
 
+def test_an_undo_that_changed_nothing_says_why(desk: Desk):
+    event = entity_edit(change=desk.change(), entity=desk.id(ADA), description="One.")
+    entity_edit(change=desk.change(), entity=desk.id(ADA), description="Two.")
+
+    event_undo(change=desk.change(), event=event)
+
+    assert moved(desk).startswith(
+        "Nothing changes. A later change is in force: 'Ada Lind' was edited by Alice on "
+    )
+
+
 # --- narrowed -------------------------------------------------------------------------------------
 def test_only_what_one_person_did_is_shown_and_everybody_is_offered(desk: Desk):
     bob = desk.cast.bob

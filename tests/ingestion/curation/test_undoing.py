@@ -152,6 +152,38 @@ def test_wordings_are_taken_back_in_any_order(desk: Desk):
     assert desk.entity(LTD).written_by == "extractive"
 
 
+def test_an_undo_under_a_later_change_says_that_nothing_visible_changes(desk: Desk):
+    first = entity_edit(change=desk.change(), entity=desk.id(LTD), name="One")
+    second = entity_edit(change=desk.change(), entity=desk.id(LTD), name="Two")
+
+    preview = previewing.preview(event_undo, workspace=desk.workspace, event=first)
+    of_first = undone(desk, first)
+    assert desk.entity(LTD).name == "Two"
+    of_second = undone(desk, second)
+    assert desk.entity(LTD).name == "Acme Ltd"
+
+    assert preview.sentence == "Nothing changes."
+    [why] = preview.notes
+    assert why.startswith("A later change is in force: 'One' was edited by Alice on ")
+    assert (of_first.details["before"], of_first.details["after"]) == ({"name": "Two"},) * 2
+    assert of_first.details["notes"] == [why]
+    assert of_second.details["before"] == {"name": "Two"}
+    assert of_second.details["after"] == {"name": "Acme Ltd"}
+
+
+def test_an_undo_of_an_undo_under_a_later_change_says_so_too(desk: Desk):
+    first = entity_edit(change=desk.change(), entity=desk.id(LTD), type="firm")
+    of_first = undone(desk, first)
+    entity_edit(change=desk.change(), entity=desk.id(LTD), type="company")
+
+    again = undone(desk, of_first)
+
+    assert desk.entity(LTD).type == "company"
+    assert again.details["before"] == again.details["after"] == {"type": "company"}
+    [why] = again.details["notes"]
+    assert why.startswith("A later change is in force: 'Acme Ltd' was edited by Alice on ")
+
+
 def test_a_wording_in_between_outlives_what_was_before_it(desk: Desk):
     first = merged(desk, LTD, INC)
     entity_edit(change=desk.change(), entity=desk.id(LTD), description="A firm.")

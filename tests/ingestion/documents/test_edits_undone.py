@@ -26,8 +26,8 @@ def edit(document: Document, **said: Any) -> HistoryEvent:
     )
 
 
-def undo(event: HistoryEvent) -> None:
-    undoing.event_undo(change=ChangeContext(event.workspace, None), event=event)
+def undo(event: HistoryEvent) -> HistoryEvent:
+    return undoing.event_undo(change=ChangeContext(event.workspace, None), event=event)
 
 
 def said(document: Document) -> tuple[str, list[str]]:
@@ -63,3 +63,17 @@ def test_what_was_edited_after_an_undoing_goes_back_to_the_beginning(document: D
     assert said(document) == ("Log", ["sea"])
     undo(last)
     assert said(document) == ("Log", [])
+
+
+def test_history_says_what_an_undo_under_a_later_edit_changed(document: Document):
+    first, second = edit(document, tags=["one"]), edit(document, tags=["two"])
+
+    of_first, of_second = undo(first), undo(second)
+
+    assert of_first.details["before"] == of_first.details["after"] == {"tags": ["two"]}
+    [why] = of_first.details["notes"]
+    assert why.startswith("A later change is in force: 'Log' was edited by ")
+    assert (of_second.details["before"], of_second.details["after"]) == (
+        {"tags": ["two"]},
+        {"tags": []},
+    )
