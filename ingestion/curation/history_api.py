@@ -60,6 +60,9 @@ class EffectSerializer(serializers.Serializer[Any]):
 class BlockerSerializer(serializers.Serializer[Any]):
     event = serializers.UUIDField(source="event_id")
     sentence = serializers.CharField()
+    is_for_good = serializers.BooleanField(
+        help_text="That event can't be undone, so this one can't be undone either."
+    )
 
 
 class EventSerializer(serializers.Serializer[Any]):
@@ -94,7 +97,9 @@ class EventSerializer(serializers.Serializer[Any]):
     effect = EffectSerializer()
     is_undone = serializers.BooleanField()
     can_undo = serializers.BooleanField()
-    blocked_by = BlockerSerializer(allow_null=True, help_text="The event to undo first.")
+    blocked_by = BlockerSerializer(
+        allow_null=True, help_text="The later event that prevents an undo."
+    )
 
 
 def shown(view: queries.EventView) -> dict[str, Any]:

@@ -43,7 +43,7 @@ FOR_GOOD: Final[Mapping[str, str]] = {
 def event_undo(*, change: ChangeContext, event: HistoryEvent | uuid.UUID) -> HistoryEvent:
     """Undo an event and its whole batch. Undoing an undo redoes the change.
 
-    Raises ConflictError: already_undone; undo_blocked, naming the later event to undo first;
+    Raises ConflictError: already_undone; undo_blocked, naming the later event that prevents it;
     not_undoable for permanent deletions.
     """
     return operation(change, lambda: _undo(change, id_of(event)))
@@ -151,7 +151,7 @@ def _refuse_what_is_blocked(workspace: Workspace, events: Sequence[HistoryEvent]
                 blocker.sentence,
                 code="undo_blocked",
                 kept=UNCHANGED,
-                next_step="Undo that first.",
+                next_step="" if blocker.is_for_good else "Undo that first.",
                 fields={"event": str(blocker.event_id)},
             )
 

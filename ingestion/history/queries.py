@@ -16,9 +16,9 @@ from kb_project.errors import found
 from kb_project.sql import run_sql
 from workspaces.models import User, Workspace
 
-# The latest event that blocks an undo. Of two events that create or remove the same entity, or
-# change the same document's lifecycle, the later one blocks; so does any change to what the earlier
-# event created. An undo counts as the kind of event it undoes.
+# The latest event that blocks an undo, or the one that is for good. Of two events that create or
+# remove the same entity, or change the same document's lifecycle, the later one blocks; so does any
+# change to what the earlier event created. An undo counts as the kind of event it undoes.
 BLOCKERS: Final[LiteralString] = """
 WITH asked AS (
     SELECT id, sequence, batch, details,
@@ -39,7 +39,7 @@ SELECT DISTINCT ON (e.id) e.id, l.id, s.subject_id
         OR (s.kind = 'document' AND e.kind = ANY(%(life)s::text[])
             AND l.kind = ANY(%(life)s::text[]))
         OR jsonb_exists(e.details->'created', s.subject_id::text))
- ORDER BY e.id, l.sequence DESC
+ ORDER BY e.id, l.kind = ANY(%(for_good)s::text[]) DESC, l.sequence DESC
 """
 
 
@@ -76,10 +76,11 @@ FOR_GOOD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """A later event that must be undone first."""
+    """A later event that must be undone first, or that is for good."""
 
     event_id: uuid.UUID
     sentence: str
+    is_for_good: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +146,23 @@ def event_sentences(
 
 
 def blockers(*, workspace: Workspace, events: Collection[uuid.UUID]) -> dict[uuid.UUID, Blocker]:
-    """For each event that cannot be undone now, the event to undo first."""
+    """For each event that cannot be undone now, the later event that prevents it."""
     if not events:
         return {}
     values = {"workspace": workspace.pk, "events": list(events)}
-    rows = run_sql(BLOCKERS, {**values, "identity": list(IDENTITY), "life": list(LIFE)})
+    kinds = {"identity": list(IDENTITY), "life": list(LIFE), "for_good": list(FOR_GOOD)}
+    rows = run_sql(BLOCKERS, values | kinds)
     later = (
         HistoryEvent.objects.in_workspace(workspace)
         .select_related("user")
         .in_bulk({blocker_id for _, blocker_id, _ in rows})
     )
     return {
-        event_id: Blocker(blocker_id, f"{passive(later[blocker_id], of=str(subject), again=True)}.")
+        event_id: Blocker(
+            blocker_id,
+            f"{passive(later[blocker_id], of=str(subject), again=True)}.",
+            is_for_good=kind_of(later[blocker_id]) in FOR_GOOD,
+        )
         for event_id, blocker_id, subject in rows
     }
 

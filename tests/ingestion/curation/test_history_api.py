@@ -72,7 +72,7 @@ def test_an_event_tells_what_is_in_the_way_of_undoing_it(desk: Desk):
     seen = look(desk, f"{event['id']}/").json()
 
     assert (seen["can_undo"], later["can_undo"]) == (False, True)
-    assert seen["blocked_by"]["event"] == later["id"]
+    assert (seen["blocked_by"]["event"], seen["blocked_by"]["is_for_good"]) == (later["id"], False)
     blocked = client(desk.cast.alice).post(
         address(desk.workspace, f"history/{event['id']}/undo/"), {}, format="json"
     )

@@ -10,7 +10,7 @@ from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
 from ingestion.curation.splitting import Selection, mentions_move
 from ingestion.curation.undoing import event_undo
-from ingestion.documents.lifecycle import documents_delete, documents_trash
+from ingestion.documents.lifecycle import documents_delete, documents_restore, documents_trash
 from ingestion.history import queries as history_queries
 from ingestion.models import EventKind, HistoryEvent
 from kb_project.errors import ConflictError, NotFoundError
@@ -272,6 +272,22 @@ def test_what_was_done_for_good_is_not_taken_back(desk: Desk):
     event = documents_delete(change=desk.change(), documents=going)
 
     assert refusal(desk, event).code == "not_undoable"
+
+
+def test_what_came_before_a_deletion_for_good_has_no_way_back(desk: Desk):
+    going = [desk.document("a"), desk.document("b")]
+    trashed = documents_trash(change=desk.change(), documents=going)
+    documents_delete(change=desk.change(), documents=going[:1])
+    documents_restore(change=desk.change(), documents=going[1:])
+
+    error = refusal(desk, trashed)
+    with access.in_workspace(desk.workspace.pk):
+        [view] = history_queries.event_views(workspace=desk.workspace, rows=[trashed])
+
+    assert (error.code, error.next_step) == ("undo_blocked", "")
+    assert error.happened.startswith("'a.txt' was deleted for good by Alice on ")
+    assert view.blocked_by is not None
+    assert view.blocked_by.is_for_good
 
 
 def test_a_document_is_not_taken_back_before_what_it_went_through(desk: Desk):

@@ -5,6 +5,8 @@ from uuid import uuid4
 
 import pytest
 
+from ingestion.documents import lifecycle
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Document, HistoryEvent
 from tests import rows
 from tests.ingestion.curated import followed, last_event, make_graph, named, send, shown, words
@@ -61,6 +63,21 @@ def test_it_is_narrowed_by_person_kind_and_day(cast):
     assert "No matching changes" in shown(
         cast.bob, cast, "workspace_history", kind="entity_deleted"
     )
+
+
+def test_what_went_for_good_is_no_step_to_an_undo(cast):
+    gone = document(cast, "log")
+    trashed = lifecycle.documents_trash(
+        change=ChangeContext(cast.workspace, cast.alice), documents=[gone]
+    )
+    lifecycle.documents_delete(change=ChangeContext(cast.workspace, cast.alice), documents=[gone])
+
+    for text in (
+        shown(cast.alice, cast, "document_history", gone.pk),
+        shown(cast.alice, cast, "event_detail", trashed.pk),
+    ):
+        assert "was deleted for good by Alice on" in text
+        assert "Undo that first" not in text
 
 
 def test_a_long_history_goes_on(cast):
