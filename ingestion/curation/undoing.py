@@ -192,13 +192,23 @@ def _undone_by(event: HistoryEvent) -> list[HistoryEvent]:
 # --- the inverse of each kind ---------------------------------------------------------------------
 def _undo_one(change: ChangeContext, event: HistoryEvent) -> set[str]:
     """Undo one event; returns the names to resolve again."""
-    if event.kind == EventKind.DOCUMENT_REPLACED:
-        versions.undo_event(change=change, event=event)
-        return set()
-    if event.kind.startswith("document_"):
-        lifecycle.undo_event(change=change, event=event)
+    if history_queries.is_of_documents(event):
+        _turn(change, event, redo=False)
         return set()
     return _set_active(event, is_active=False)
+
+
+def _turn(change: ChangeContext, event: HistoryEvent, *, redo: bool) -> None:
+    """Undo an event about documents, or do it again; of an undo, the events it undid."""
+    if event.kind == EventKind.UNDO:
+        undone = _undone_by(event)
+        for one in undone if not redo else reversed(undone):
+            _turn(change, one, redo=not redo)
+    elif event.kind == EventKind.DOCUMENT_REPLACED:
+        turn = versions.redo_event if redo else versions.undo_event
+        turn(change=change, event=event)
+    else:
+        lifecycle.undo_event(change=change, event=event, redo=redo)
 
 
 def _set_active(event: HistoryEvent, *, is_active: bool) -> set[str]:

@@ -87,6 +87,14 @@ INVERSE: Final[Mapping[str, _Move]] = {
     EventKind.DOCUMENT_TRASHED: RESTORE,
     EventKind.DOCUMENT_RESTORED: TRASH,
 }
+REPEAT: Final[Mapping[str, _Move]] = {
+    EventKind.DOCUMENT_ADDED: RESTORE,
+    EventKind.DOCUMENT_DISABLED: DISABLE,
+    EventKind.DOCUMENT_ENABLED: ENABLE,
+    EventKind.DOCUMENT_TRASHED: TRASH,
+    EventKind.DOCUMENT_RESTORED: RESTORE,
+}
+"""What an event does again once its undo is undone."""
 
 
 def documents_disable(*, change: ChangeContext, documents: Sequence[Document]) -> HistoryEvent:
@@ -179,8 +187,8 @@ def _purge(workspace: Workspace) -> int:
     return len(due)
 
 
-def undo_event(*, change: ChangeContext, event: HistoryEvent) -> None:
-    """Undo an event about documents, of any kind except DOCUMENT_REPLACED.
+def undo_event(*, change: ChangeContext, event: HistoryEvent, redo: bool = False) -> None:
+    """Undo an event about documents, of any kind except DOCUMENT_REPLACED, or do it again.
 
     Records nothing: the caller does. Call inside a transaction that began with
     ``ingestion.history.recording.lock``. Raises ConflictError if a document was deleted for good.
@@ -200,9 +208,9 @@ def undo_event(*, change: ChangeContext, event: HistoryEvent) -> None:
         )
     if event.kind in (EventKind.DOCUMENT_EDITED, EventKind.DOCUMENT_MOVED):
         for row in rows:
-            undo_edit(change, row, event)
+            undo_edit(change, row, event, redo=redo)
     else:
-        _move(change, rows, INVERSE[event.kind])
+        _move(change, rows, (REPEAT if redo else INVERSE)[event.kind])
 
 
 def _moved(change: ChangeContext, documents: Sequence[Document], move: _Move) -> HistoryEvent:

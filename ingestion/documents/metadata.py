@@ -88,9 +88,11 @@ def document_edit(
         )
 
 
-def undo_edit(change: ChangeContext, document: Document, event: HistoryEvent) -> None:
-    """Set the fields as if one edit or move had not been made; ``lifecycle.undo_event`` does the
-    rest.
+def undo_edit(
+    change: ChangeContext, document: Document, event: HistoryEvent, *, redo: bool = False
+) -> None:
+    """Set the fields as if one edit or move had not been made, or as if it had not been undone;
+    ``lifecycle.undo_event`` does the rest.
 
     The latest active change of each field counts; without one, its value before all changes.
     """
@@ -101,7 +103,9 @@ def undo_edit(change: ChangeContext, document: Document, event: HistoryEvent) ->
     due = {}
     for field in event.details["after"]:
         of_field = [edit for edit in reversed(edits) if field in edit.details["after"]]
-        active = [edit for edit in of_field if edit.undone_at is None and edit.pk != event.pk]
+        active = [
+            edit for edit in of_field if (redo if edit.pk == event.pk else edit.undone_at is None)
+        ]
         due[field] = (
             active[-1].details["after"][field] if active else _before(of_field[0], document)[field]
         )

@@ -144,15 +144,33 @@ def undo_event(*, change: ChangeContext, event: HistoryEvent) -> None:
     Call inside the transaction that records the undo, after ``ingestion.history.recording.lock``.
     Raises ConflictError if a later version exists, or the document is deleted or archived.
     """
-    subject = event.subjects.in_workspace(change.workspace).get()
-    document = document_get(workspace=change.workspace, document_id=subject.subject_id)
-    _check_live(document)
-    _check_last(change, document, event)
+    document = _last_replaced(change, event)
     _withdraw(document, event.details["job"])
     version = _read_until(document, event.details["before"]["version"])
     if version is not None and version.number != _coming(document):
         job = _restore(change, version)
         runner.wake(document.workspace_id, job.pk, runner.MAIN)
+
+
+def redo_event(*, change: ChangeContext, event: HistoryEvent) -> None:
+    """Replace again what ``undo_event`` undid, under the same conditions.
+
+    Raises ConflictError also if the version was never read.
+    """
+    document = _last_replaced(change, event)
+    number = event.details["after"]["version"]
+    version = version_get(workspace=change.workspace, document=document, number=number)
+    if number != _coming(document):
+        job = _restore(change, version)
+        runner.wake(document.workspace_id, job.pk, runner.MAIN)
+
+
+def _last_replaced(change: ChangeContext, event: HistoryEvent) -> Document:
+    subject = event.subjects.in_workspace(change.workspace).get()
+    document = document_get(workspace=change.workspace, document_id=subject.subject_id)
+    _check_live(document)
+    _check_last(change, document, event)
+    return document
 
 
 def _read_until(document: Document, number: int) -> DocumentVersion | None:

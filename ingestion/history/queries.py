@@ -179,8 +179,6 @@ def is_of_documents(event: HistoryEvent) -> bool:
 
 def is_open(event: HistoryEvent) -> bool:
     """Whether it is of a kind that can be undone, and has not been undone."""
-    if event.kind == Kind.UNDO and is_of_documents(event):
-        return False
     return event.undone_at is None and kind_of(event) not in FOR_GOOD
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
@@ -10,7 +11,13 @@ from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
 from ingestion.curation.splitting import Selection, mentions_move
 from ingestion.curation.undoing import event_undo
-from ingestion.documents.lifecycle import documents_delete, documents_restore, documents_trash
+from ingestion.documents.lifecycle import (
+    documents_delete,
+    documents_disable,
+    documents_enable,
+    documents_restore,
+    documents_trash,
+)
 from ingestion.history import queries as history_queries
 from ingestion.models import EventKind, HistoryEvent
 from kb_project.errors import ConflictError, NotFoundError
@@ -264,6 +271,52 @@ def test_documents_come_back_and_go_again_as_the_preview_says(desk: Desk):
     )
     assert undoing.details["counts"] == preview.figures
     assert undoing.details["undid"] == "Alice moved 'b.txt' and 'd.txt' to the trash"
+
+
+@pytest.mark.parametrize("before", [[], [documents_disable], [documents_trash]])
+def test_what_documents_went_through_is_taken_back_and_done_again(
+    desk: Desk, before: list[Callable[..., HistoryEvent]]
+):
+    documents = [desk.document("b")]
+    for one in before:
+        one(change=desk.change(), documents=documents)
+    moves = {
+        documents_disable: documents_enable,
+        documents_trash: documents_restore,
+    }
+    move = moves[before[0]] if before else documents_disable
+    first = desk.state()
+    event = move(change=desk.change(), documents=documents)
+    after = desk.state()
+    assert after != first
+
+    undoing = undone(desk, event)
+    assert desk.state() == first
+    again = undone(desk, undoing)
+    assert desk.state() == after
+    undone(desk, again)
+
+    assert desk.state() == first
+
+
+def test_an_addition_is_taken_back_and_made_again(desk: Desk):
+    before = desk.state()
+    with access.in_workspace(desk.workspace.pk):
+        added = HistoryEvent.objects.in_workspace(desk.workspace).get(
+            kind=EventKind.DOCUMENT_ADDED, subjects__subject_id=desk.document("b").pk
+        )
+
+    undone(desk, undone(desk, added))
+
+    assert desk.state() == before
+
+
+def test_an_undo_is_not_undone_before_what_a_document_went_through_since(desk: Desk):
+    documents = [desk.document("b")]
+    undoing = undone(desk, documents_disable(change=desk.change(), documents=documents))
+    trashed = documents_trash(change=desk.change(), documents=documents)
+
+    assert refusal(desk, undoing).fields == {"event": str(trashed.pk)}
 
 
 def test_what_was_done_for_good_is_not_taken_back(desk: Desk):

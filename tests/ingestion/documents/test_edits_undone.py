@@ -77,3 +77,22 @@ def test_history_says_what_an_undo_under_a_later_edit_changed(document: Document
         {"tags": ["two"]},
         {"tags": []},
     )
+
+
+def test_an_undo_of_an_edit_is_undone(document: Document):
+    again = undo(undo(edit(document, title="One", tags=["sea"])))
+
+    assert said(document) == ("One", ["sea"])
+    assert again.details["after"] == {"title": "One", "tags": ["sea"]}
+    undo(again)
+    assert said(document) == ("Log", [])
+
+
+def test_an_undo_is_undone_below_a_later_edit(document: Document):
+    of_first = undo(edit(document, title="One"))
+    last = edit(document, title="Two")
+
+    assert undo(of_first).details["notes"][0].startswith("A later change is in force: ")
+    assert said(document) == ("Two", [])
+    undo(last)
+    assert said(document) == ("One", [])

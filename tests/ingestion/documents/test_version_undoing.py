@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingestion.curation.undoing import event_undo
 from ingestion.documents import services, versions
 from ingestion.history import recording
 from ingestion.models import DocumentState, EventKind, HistoryEvent, IngestionJob, RunState
@@ -111,6 +112,32 @@ def test_the_undoing_of_one_that_could_not_be_read_tidies_up(document):
     undo(document, events(document)[0])
 
     assert fresh(document).state == DocumentState.READY
+
+
+def test_the_undoing_of_a_version_is_undone(document):
+    replaced(document, SECOND_TEXT)
+    read(document.workspace)
+    change = change_of(document)
+    undoing = event_undo(change=change, event=events(document)[0])
+    read(document.workspace)
+
+    again = event_undo(change=change, event=undoing)
+    read(document.workspace)
+
+    assert fresh(document).live_number == 2
+    assert NEW in passages(document)
+    event_undo(change=change, event=again)
+    read(document.workspace)
+    assert fresh(document).live_number == 1
+
+
+def test_the_undoing_of_a_version_that_was_never_read_is_not_undone(document):
+    replaced(document, SECOND_TEXT)
+    change = change_of(document)
+    undoing = event_undo(change=change, event=events(document)[0])
+
+    with pytest.raises(ConflictError, match="never been read"):
+        event_undo(change=change, event=undoing)
 
 
 def test_a_later_version_stands_in_the_way_and_is_named(document):
