@@ -96,12 +96,15 @@ class Effect:
 
     @property
     def sentence(self) -> str:
-        """Describe the effect in one sentence."""
+        """Describe the effect in one sentence, '' of documents that are not searched either way."""
         parts = [part for part in (_first(self), *_others(self)) if part]
+        if not parts and self.verb in OF_DOCUMENTS:
+            return ""
         line = "; ".join(parts or ["Nothing changes"])
         return f"{line[0].upper()}{line[1:]}."
 
 
+OF_DOCUMENTS: Final = (Verb.SHELVE, Verb.RESTORE, Verb.DELETE)
 FIGURES: Final = tuple(one.name for one in fields(Effect) if one.name not in ("verb", "notes"))
 
 
@@ -291,7 +294,9 @@ def _first(effect: Effect) -> str:
 def _archived(effect: Effect) -> str:
     go = "deleted for good" if effect.verb == Verb.DELETE else "no longer searched"
     is_are = "is" if effect.passages == 1 else "are"
-    parts = [f"{counted(effect.passages, 'passage')} {is_are} {go}"]
+    parts = []
+    if effect.passages:
+        parts.append(f"{counted(effect.passages, 'passage')} {is_are} {go}")
     if effect.facts:
         lose = ("loses its", "is") if effect.facts == 1 else ("lose their", "are")
         parts.append(f"{counted(effect.facts, 'fact')} {lose[0]} only source and {lose[1]} hidden")

@@ -80,6 +80,8 @@ RESTORE: Final = _Move(
     "not_in_trash",
     "{} is not in the trash.",
 )
+OUT_OF_TRASH: Final = (EventKind.DOCUMENT_DISABLED, EventKind.DOCUMENT_ENABLED)
+"""What is done only to documents that are not in the trash."""
 INVERSE: Final[Mapping[str, _Move]] = {
     EventKind.DOCUMENT_ADDED: TRASH,
     EventKind.DOCUMENT_DISABLED: ENABLE,
@@ -150,7 +152,7 @@ def _deleted(change: ChangeContext, documents: Sequence[Document]) -> HistoryEve
         if not rows:
             raise ConflictError("There is nothing left to delete.", code="already_deleted")
         ids = [row.pk for row in rows]
-        details = _details(change.workspace, rows)
+        details = _details(change.workspace, rows, rows)
         kept = DocumentVersion.objects.in_workspace(change.workspace).filter(document_id__in=ids)
         paths = list(kept.values_list("blob", flat=True))
         searched = [row.pk for row in rows if row.is_live]
@@ -218,19 +220,31 @@ def _moved(change: ChangeContext, documents: Sequence[Document], move: _Move) ->
         rows = _begun(change, documents)
         due = [row for row in rows if move.is_due(row)]
         if not due:
-            name = _quoted([row.title for row in rows]) or "This"
-            raise ConflictError(
-                move.refusal.format(name), code=move.code, kept="Nothing was changed."
-            )
-        details = _details(change.workspace, due)
+            raise _refusal(move, rows)
+        # In and out of the trash, a disabled document is not searched.
+        searched = [row for row in due if move.kind in OUT_OF_TRASH or row.disabled_at is None]
+        details = _details(change.workspace, due, searched)
         if move is RESTORE:
-            details["twins"] = _twins(change.workspace, due)
+            details["twins"] = _twins(change.workspace, searched)
         if _move(change, due, move):
             details["names_follow"] = True
         subjects = {row.pk: SubjectKind.DOCUMENT for row in due}
         event = recording.record(change, move.kind, subjects, details)
     logger.info("%s workspace=%s documents=%s", move.kind, change.workspace.pk, len(due))
     return event
+
+
+def _refusal(move: _Move, rows: Sequence[Document]) -> ConflictError:
+    name = _quoted([row.title for row in rows]) or "This"
+    if rows and move.kind in OUT_OF_TRASH and all(row.trashed_at for row in rows):
+        is_one = len(rows) == 1
+        return ConflictError(
+            f"{name} {'is' if is_one else 'are'} in the trash.",
+            code="in_trash",
+            kept="Nothing was changed.",
+            next_step=f"Restore {'it' if is_one else 'them'} first.",
+        )
+    return ConflictError(move.refusal.format(name), code=move.code, kept="Nothing was changed.")
 
 
 def _begun(change: ChangeContext, documents: Sequence[Document]) -> list[Document]:
@@ -264,15 +278,17 @@ def _move(change: ChangeContext, rows: Sequence[Document], move: _Move) -> bool:
     return False
 
 
-def _details(workspace: Workspace, rows: Sequence[Document]) -> dict[str, Any]:
-    losses = losses_of(workspace=workspace, documents=[row.pk for row in rows])
+def _details(
+    workspace: Workspace, rows: Sequence[Document], counted: Sequence[Document]
+) -> dict[str, Any]:
+    losses = losses_of(workspace=workspace, documents=[row.pk for row in counted])
     names = {str(row.pk): row.title for row in rows[: recording.MOST_NAMES]}
-    return {"names": names, "counts": asdict(losses)}
+    return {"names": names, "counts": asdict(losses) | {"documents": len(rows)}}
 
 
 def _twins(workspace: Workspace, rows: Sequence[Document]) -> list[str]:
-    """Return titles of other documents with the same title or content as these."""
-    others = Document.objects.in_workspace(workspace).filter(trashed_at=None)
+    """Return titles of other searched documents with the same title or content as these."""
+    others = Document.objects.in_workspace(workspace).filter(trashed_at=None, disabled_at=None)
     same = others.filter(sha256__in=[row.sha256 for row in rows]) | others.filter(
         title__in=[row.title for row in rows]
     )

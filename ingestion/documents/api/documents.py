@@ -51,6 +51,14 @@ class DocumentSerializer(serializers.Serializer[Any]):
     is_searched = serializers.BooleanField(
         source="document.is_live", help_text="False if disabled or in the trash."
     )
+    disabled_at = serializers.DateTimeField(
+        source="document.disabled_at", allow_null=True, help_text="When it was disabled, if it is."
+    )
+    trashed_at = serializers.DateTimeField(
+        source="document.trashed_at",
+        allow_null=True,
+        help_text="When it was moved to the trash, if it is there.",
+    )
     share = serializers.FloatField(help_text="Share of all stages completed, 0 to 1.")
     has_words = serializers.BooleanField(help_text="Whether keyword search can find it yet.")
     has_vectors = serializers.BooleanField(help_text="Whether search by meaning can find it yet.")

@@ -15,6 +15,7 @@ from ingestion.curation import history_presenters
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.history_presenters import Filter, HistoryPage, filter_of, history_page
 from ingestion.curation.merging import entities_merge
+from ingestion.curation.previewing import preview
 from ingestion.curation.undoing import event_undo
 from ingestion.documents import lifecycle
 from ingestion.models import Document, EventKind, HistoryEvent
@@ -64,6 +65,18 @@ def test_a_document_that_is_enabled_can_be_searched_again(desk: Desk):
     live(desk, "enable", "a")
 
     assert moved(desk) == "1 passage can be searched again."
+
+
+def test_of_a_disabled_document_in_and_out_of_the_trash_nothing_is_searched_again(desk: Desk):
+    live(desk, "disable", "a")
+    live(desk, "trash", "a")
+    assert moved(desk) == ""
+
+    event = live(desk, "restore", "a")
+
+    assert moved(desk) == ""
+    effect = preview(event_undo, workspace=desk.workspace, event=event)
+    assert effect.sentence == ""
 
 
 def test_what_goes_for_good_says_so(desk: Desk):

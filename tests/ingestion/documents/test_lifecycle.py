@@ -98,6 +98,35 @@ def test_what_was_disabled_is_so_again_when_it_comes_from_the_trash(
     assert row.disabled_at
 
 
+def test_what_is_disabled_in_the_trash_is_restored_before_it_is_enabled(
+    change: ChangeContext, log: Document
+):
+    lifecycle.documents_disable(change=change, documents=[log])
+    lifecycle.documents_trash(change=change, documents=[log])
+
+    for act in (lifecycle.documents_enable, lifecycle.documents_disable):
+        with pytest.raises(ConflictError) as refused:
+            act(change=change, documents=[log])
+        assert (refused.value.code, refused.value.happened, refused.value.next_step) == (
+            "in_trash",
+            "'log.txt' is in the trash.",
+            "Restore it first.",
+        )
+
+
+def test_only_what_is_searched_counts_as_leaving_and_coming_back(change: ChangeContext):
+    documents = state.read(change.workspace)
+    lifecycle.documents_disable(change=change, documents=[documents["Log"]])
+    both = [documents["Log"], documents["Ledger"]]
+
+    trashed = lifecycle.documents_trash(change=change, documents=both)
+    restored = lifecycle.documents_restore(change=change, documents=both)
+
+    for event in (trashed, restored):
+        assert event.details["counts"]["documents"] == 2
+        assert event.details["counts"]["passages"] == 1
+
+
 def test_the_trash_knows_who_and_when(change: ChangeContext, log: Document):
     lifecycle.documents_trash(change=change, documents=[log])
 

@@ -49,6 +49,19 @@ def listed(cast: rows.Cast, path: str = "documents/") -> list[str]:
     return [row["title"] for row in found]
 
 
+def test_a_document_says_whether_it_is_disabled_or_in_the_trash(cast: rows.Cast, log: Document):
+    def since() -> tuple[bool, bool]:
+        found = one(cast, log).json()
+        return found["disabled_at"] is not None, found["trashed_at"] is not None
+
+    assert since() == (False, False)
+    post(cast, f"documents/{log.pk}/disable/")
+    assert since() == (True, False)
+    post(cast, f"documents/{log.pk}/trash/")
+    assert since() == (True, True)
+    assert_problem(post(cast, f"documents/{log.pk}/enable/"), 409, "in_trash")
+
+
 def test_a_document_goes_to_the_trash_and_comes_back(cast: rows.Cast, log: Document):
     gone = post(cast, f"documents/{log.pk}/trash/", {"reason": "Old."})
 
