@@ -159,7 +159,7 @@ class HistoryListApi(WorkspaceAPIView):
 
     @reading("history_list", query=QuerySerializer, gives=OutputSerializer)
     def get(self) -> object:
-        """List changes, newest first."""
+        """List changes, newest first; none for members who may not see all collections."""
         wanted = self.query()
         rows = queries.events(
             workspace=self.workspace,

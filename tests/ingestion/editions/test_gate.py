@@ -46,6 +46,23 @@ def test_the_list_and_the_pages_of_documents_leave_out_the_hidden(bob: Client, c
         assert bob.get(address("document_detail", closed, document.pk)).status_code == status
 
 
+def test_who_sees_too_little_is_told_whom_changes_are_listed_for(
+    bob: Client, closed: Team, client: Client
+):
+    log = closed.documents["Log"].pk
+    pages = [
+        bob.get(address("workspace_history", closed)),
+        bob.get(address("workspace_history", closed), {"kind": "document_added"}),
+        bob.get(address("document_history", closed, log)),
+    ]
+
+    for page in pages:
+        assert "Changes are listed for members who may see all collections." in page.text
+        assert "No changes yet" not in page.text
+    client.force_login(closed.alice)
+    assert "members who may see all" not in client.get(address("workspace_history", closed)).text
+
+
 def test_a_hidden_document_is_neither_edited_nor_deleted(bob: Client, closed: Team):
     verdict, ledger = closed.documents["Verdict"], closed.documents["Ledger"]
 
