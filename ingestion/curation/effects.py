@@ -96,15 +96,12 @@ class Effect:
 
     @property
     def sentence(self) -> str:
-        """Describe the effect in one sentence, '' of documents that are not searched either way."""
-        parts = [part for part in (_first(self), *_others(self)) if part]
-        if not parts and self.verb in OF_DOCUMENTS:
-            return ""
-        line = "; ".join(parts or ["Nothing changes"])
-        return f"{line[0].upper()}{line[1:]}."
+        """Describe the effect in one sentence, '' if nothing was counted: a name may have changed
+        all the same."""
+        line = "; ".join(part for part in (_first(self), *_others(self)) if part)
+        return f"{line[0].upper()}{line[1:]}." if line else ""
 
 
-OF_DOCUMENTS: Final = (Verb.SHELVE, Verb.RESTORE, Verb.DELETE)
 FIGURES: Final = tuple(one.name for one in fields(Effect) if one.name not in ("verb", "notes"))
 
 
@@ -224,6 +221,8 @@ def between_documents(before: Effect, after: Effect) -> Effect:
     """Compute the effect of documents leaving or returning, from what they held before and now."""
     if after.passages < before.passages:
         return before
+    if after == before:
+        return Effect(verb=Verb.RESTORE)
     return Effect(
         verb=Verb.RESTORE,
         passages=after.passages - before.passages,

@@ -38,7 +38,9 @@ PREVIEW: Final = OpenApiParameter(
 class EffectSerializer(serializers.Serializer[Any]):
     """The effect of an operation, as previewed or as carried out."""
 
-    sentence = serializers.CharField()
+    sentence = serializers.CharField(
+        allow_blank=True, help_text="The figures in words; empty if all of them are 0."
+    )
     notes = serializers.ListField(
         child=serializers.CharField(), help_text="Points to consider first."
     )

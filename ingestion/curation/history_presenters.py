@@ -116,11 +116,9 @@ def midnight(day: date) -> datetime:
 
 def shown_event(view: EventView) -> ShownEvent:
     effect = of_event(view.event)
-    if any(effect.figures.values()):
-        return ShownEvent(view, effect.sentence)
-    # An undo that changed nothing says so, and why.
+    # An undo that changed nothing says why.
     why = effect.notes if view.event.kind == EventKind.UNDO else ()
-    return ShownEvent(view, " ".join((effect.sentence, *why)) if why else "")
+    return ShownEvent(view, effect.sentence or " ".join(why))
 
 
 # --- the pages ------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, Final
 from django.utils import timezone
 
 from ingestion.curation import effects, values
-from ingestion.curation.effects import Measure, Verb
+from ingestion.curation.effects import Effect, Measure, Verb
 from ingestion.curation.operation import add_details, operation
 from ingestion.curation.validation import UNCHANGED, as_subjects, id_of
 from ingestion.documents import lifecycle, versions
@@ -38,6 +38,7 @@ FOR_GOOD: Final[Mapping[str, str]] = {
     EventKind.COLLECTION_DELETED: "Create the collection again.",
 }
 """What to do instead of an undo."""
+NO_REPORTS: Final = (EventKind.CONFLICT_DECIDED, EventKind.NOT_THE_SAME)
 
 
 def event_undo(*, change: ChangeContext, event: HistoryEvent | uuid.UUID) -> HistoryEvent:
@@ -69,13 +70,13 @@ def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
         effect = effects.between_documents(held, effects.of_documents(workspace, documents))
     else:
         effect = effects.of_return(events) if waits else measure.effect(verb=Verb.RETURN)
-        effect = replace(effect, reports=effects.reports_about(workspace, entities))
+        effect = replace(effect, reports=_reports(workspace, entities, effect, edits))
     details: dict[str, Any] = {}
     new = values.read(edits)
     if old and new:
         details = {"before": old[0].shown, "after": new[0].shown}
         if old == new and not (waits or effect.mentions or effect.facts):
-            effect = replace(effect, reports=0)
+            effect = Effect(verb=Verb.RETURN)
             details["notes"] = [_why_unchanged(edits[0])]
     return add_details(undo, counts=effect.figures, verb=effect.verb.value, **details)
 
@@ -101,6 +102,20 @@ def _carry_out(
     return propagate(workspace.pk, names, after, may_wait=True)
 
 
+def _reports(
+    workspace: Workspace,
+    entities: Iterable[uuid.UUID],
+    effect: Effect,
+    done: Iterable[HistoryEvent],
+) -> int:
+    """Count the reports to rewrite; none for a decision on a conflict, or a pair, that moves
+    nothing."""
+    moves = effect.mentions or effect.facts
+    if not moves and all(event.kind in NO_REPORTS for event in done):
+        return 0
+    return effects.reports_about(workspace, entities)
+
+
 def _origins(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
     """Return what the events did, newest first: of an undo, the events whose effect it turned."""
     found: list[HistoryEvent] = []
@@ -111,7 +126,10 @@ def _origins(events: Iterable[HistoryEvent]) -> list[HistoryEvent]:
 
 def _why_unchanged(event: HistoryEvent) -> str:
     later = values.later_change(event)
-    return f"A later change is in force: {later}" if later else "The values stay as they are."
+    nothing = "nothing visible changes"
+    return (
+        f"A later change is in force; {nothing}: {later}" if later else f"{nothing.capitalize()}."
+    )
 
 
 def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:

@@ -121,6 +121,22 @@ def test_home_and_navigation_count_open_conflicts(cast: rows.Cast):
     assert "Open conflict" not in client_of(cast.bob).get(home).content.decode()
 
 
+def test_neither_a_decision_nor_reopening_has_reports_rewritten(cast: rows.Cast):
+    with access.in_workspace(cast.workspace.pk):
+        rows.make_report(cast.workspace, "Lights", [only(cast).subject], [])
+    one = f"/api/v1/workspaces/{cast.workspace.slug}/conflicts/{only(cast).pk}/"
+    alice = client(cast.alice)
+
+    decided = alice.post(f"{one}decide/", {"verdict": "both"}, format="json").json()
+    reopened = alice.post(f"{one}reopen/", {}, format="json").json()
+
+    assert decided["effect"]["sentence"] == reopened["effect"]["sentence"] == ""
+    assert (reopened["before"], reopened["after"]) == (
+        {"decision": "All of them are right"},
+        {"decision": "Open"},
+    )
+
+
 def test_conflicts_are_listed_viewed_decided_and_reopened_by_rest(cast: rows.Cast):
     base = f"/api/v1/workspaces/{cast.workspace.slug}/conflicts/"
     alice, bob = client(cast.alice), client(cast.bob)

@@ -127,7 +127,7 @@ def test_an_undo_that_changed_nothing_says_why(desk: Desk):
     event_undo(change=desk.change(), event=event)
 
     assert moved(desk).startswith(
-        "Nothing changes. A later change is in force: 'Ada Lind' was edited by Alice on "
+        "A later change is in force; nothing visible changes: 'Ada Lind' was edited by Alice on "
     )
 
 

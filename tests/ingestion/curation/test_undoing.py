@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.curation import previewing
+from ingestion.curation import effects, previewing
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
 from ingestion.curation.merging import entities_differ, entities_merge
 from ingestion.curation.relationships import relationship_create, relationship_delete
@@ -18,9 +18,11 @@ from ingestion.documents.lifecycle import (
     documents_restore,
     documents_trash,
 )
+from ingestion.documents.metadata import document_edit
 from ingestion.history import queries as history_queries
 from ingestion.models import EventKind, HistoryEvent
 from kb_project.errors import ConflictError, NotFoundError
+from tests import rows
 from tests.ingestion.curation.papers import Desk, merged, split
 from workspaces import access
 
@@ -169,9 +171,11 @@ def test_an_undo_under_a_later_change_says_that_nothing_visible_changes(desk: De
     of_second = undone(desk, second)
     assert desk.entity(LTD).name == "Acme Ltd"
 
-    assert preview.sentence == "Nothing changes."
+    assert preview.sentence == ""
     [why] = preview.notes
-    assert why.startswith("A later change is in force: 'One' was edited by Alice on ")
+    assert why.startswith(
+        "A later change is in force; nothing visible changes: 'One' was edited by Alice on "
+    )
     assert (of_first.details["before"], of_first.details["after"]) == ({"name": "Two"},) * 2
     assert of_first.details["notes"] == [why]
     assert of_second.details["before"] == {"name": "Two"}
@@ -188,7 +192,9 @@ def test_an_undo_of_an_undo_under_a_later_change_says_so_too(desk: Desk):
     assert desk.entity(LTD).type == "company"
     assert again.details["before"] == again.details["after"] == {"type": "company"}
     [why] = again.details["notes"]
-    assert why.startswith("A later change is in force: 'Acme Ltd' was edited by Alice on ")
+    assert why.startswith(
+        "A later change is in force; nothing visible changes: 'Acme Ltd' was edited by Alice on "
+    )
 
 
 def test_a_wording_in_between_outlives_what_was_before_it(desk: Desk):
@@ -297,6 +303,15 @@ def test_what_documents_went_through_is_taken_back_and_done_again(
     undone(desk, again)
 
     assert desk.state() == first
+
+
+def test_neither_an_edit_of_a_document_nor_its_undo_has_reports_rewritten(desk: Desk):
+    with access.in_workspace(desk.workspace.pk):
+        rows.make_report(desk.workspace, "Firms", [desk.entity(LTD)], [])
+    event = document_edit(change=desk.change(), document=desk.document("b"), tags=["firm"])
+
+    assert effects.of_event(event).sentence == ""
+    assert effects.of_event(undone(desk, event)).sentence == ""
 
 
 def test_an_addition_is_taken_back_and_made_again(desk: Desk):

@@ -72,7 +72,9 @@ def test_history_says_what_an_undo_under_a_later_edit_changed(document: Document
 
     assert of_first.details["before"] == of_first.details["after"] == {"tags": ["two"]}
     [why] = of_first.details["notes"]
-    assert why.startswith("A later change is in force: 'Log' was edited by ")
+    assert why.startswith(
+        "A later change is in force; nothing visible changes: 'Log' was edited by "
+    )
     assert (of_second.details["before"], of_second.details["after"]) == (
         {"tags": ["two"]},
         {"tags": []},
@@ -92,7 +94,11 @@ def test_an_undo_is_undone_below_a_later_edit(document: Document):
     of_first = undo(edit(document, title="One"))
     last = edit(document, title="Two")
 
-    assert undo(of_first).details["notes"][0].startswith("A later change is in force: ")
+    assert (
+        undo(of_first)
+        .details["notes"][0]
+        .startswith("A later change is in force; nothing visible changes: ")
+    )
     assert said(document) == ("Two", [])
     undo(last)
     assert said(document) == ("One", [])
