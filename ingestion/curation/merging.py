@@ -32,7 +32,7 @@ from ingestion.models import (
     Verdict,
 )
 from ingestion.pipeline.propagate import propagate
-from ingestion.resolution.decisions import distinct_decisions, load_resolution
+from ingestion.resolution.decisions import distinct_decisions, load_resolution, suggestions_of
 from ingestion.resolution.keys import Ref
 from ingestion.resolution.overrides import NameResolution
 from ingestion.resolution.recorder import Recorder
@@ -130,6 +130,8 @@ def _merge(change: ChangeContext, given: Sequence[EntityGiven], name: str | None
         "others": [str(one.pk) for one in others],
         "before": {"names": [one.name for one in entities]},
         "after": {"names": [kept.name]},
+        # They go with the entities, and come back with them at once.
+        "suggestions": suggestions_of(workspace.pk, ids[1:]),
     }
     event = recording.record(change, EventKind.ENTITIES_MERGED, as_subjects(*entities), details)
     recorder = Recorder(event)

@@ -66,6 +66,8 @@ def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
     old = values.read(edits)
     undo = recording.record(change, EventKind.UNDO, subjects, _details(events), undoes=events[0])
     waits = _carry_out(change, events, are_of_documents=bool(documents))
+    for event in edits:
+        decisions.suggest_again(workspace.pk, event.details.get("suggestions", ()))
     if documents:
         effect = effects.between_documents(held, effects.of_documents(workspace, documents))
     else:

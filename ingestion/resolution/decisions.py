@@ -51,6 +51,7 @@ STATES: Final[dict[str, MergeSuggestion.State]] = {
     Verdict.DIFFERENT: MergeSuggestion.State.REJECTED,
     Verdict.UNSURE: MergeSuggestion.State.OPEN,
 }
+SUGGESTED: Final = ("score", "reason", "reasons", "effect", "state")
 
 # The greatest sense ever used for a name, including undone decisions and entities without mentions;
 # null if there is none.
@@ -323,3 +324,38 @@ def mark_suggestions(workspace_id: uuid.UUID, pairs: Collection[KeyPair]) -> Non
         "states": states,
     }
     run_sql(MARK_SUGGESTIONS, {"workspace": workspace_id, **values})
+
+
+def suggestions_of(workspace_id: uuid.UUID, entities: Collection[uuid.UUID]) -> list[Any]:
+    """The suggestions that go with these entities, to be kept for ``suggest_again``."""
+    rows = MergeSuggestion.objects.in_workspace(workspace_id)
+    rows = rows.filter(Q(left__among=entities) | Q(right__among=entities))
+    return [
+        {"left": str(row.left_id), "right": str(row.right_id)}
+        | {field: getattr(row, field) for field in SUGGESTED}
+        for row in rows
+    ]
+
+
+def suggest_again(workspace_id: uuid.UUID, suggestions: Collection[Any]) -> None:
+    """Put suggestions back whose entities are both there again."""
+    pairs = [pair_of(uuid.UUID(one["left"]), uuid.UUID(one["right"])) for one in suggestions]
+    ends = {end for pair in pairs for end in pair}
+    rows = Entity.objects.in_workspace(workspace_id).filter(pk__among=ends)
+    there = set(rows.values_list("pk", flat=True))
+    MergeSuggestion.objects.bulk_create(
+        (
+            MergeSuggestion(
+                workspace_id=workspace_id,
+                left_id=left,
+                right_id=right,
+                **{field: one[field] for field in SUGGESTED},
+            )
+            for (left, right), one in zip(pairs, suggestions, strict=True)
+            if {left, right} <= there
+        ),
+        # Resolution suggests it too, and knows less.
+        update_conflicts=True,
+        unique_fields=["workspace", "left", "right"],
+        update_fields=SUGGESTED,
+    )

@@ -65,14 +65,22 @@ def test_a_case_is_merged_and_leaves_the_queue(cast: rows.Cast):
     assert [keys(case) for case in cases(cast)] == [{UNIT, SHORT}]
 
 
-def test_and_comes_back_when_that_is_undone(cast: rows.Cast):
+def test_and_comes_back_as_it_was_when_that_is_undone(cast: rows.Cast):
+    before = cases(cast)
     event = accept(cast, ACME, INC)
 
-    event_undo(change=change(cast), event=event)
-    search(cast)
+    undoing = event_undo(change=change(cast), event=event)
 
     assert INC in entities(cast)
+    assert [(case.key, case.pairs, case.certainty) for case in cases(cast)] == [
+        (case.key, case.pairs, case.certainty) for case in before
+    ]
+    search(cast)
     assert len(cases(cast)) == 2
+    again = event_undo(change=change(cast), event=undoing)
+    assert [keys(case) for case in cases(cast)] == [{UNIT, SHORT}]
+    event_undo(change=change(cast), event=again)
+    assert [case.key for case in cases(cast)] == [case.key for case in before]
 
 
 def test_what_is_dropped_stays_as_it_is(cast: rows.Cast):
