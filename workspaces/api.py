@@ -15,18 +15,22 @@ shows, or a response.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from functools import partial, wraps
 from typing import Any, Final
 
 from django.db import transaction
+from django.http import QueryDict
 from django.http.response import HttpResponseBase
+from django.utils.datastructures import MultiValueDict
 from django.utils.decorators import method_decorator
 from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
+from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
-from rest_framework.serializers import Serializer
+from rest_framework.serializers import BaseSerializer, ListField, ListSerializer, Serializer
 from rest_framework.views import APIView
 
 from kb_project.http.api import ProblemSerializer
@@ -36,15 +40,49 @@ from workspaces.models import Capability, User, Workspace
 
 Input = type[Serializer[Any]]
 Method = Callable[..., HttpResponseBase]
-ERRORS: Final = (401, 404)
+ERRORS: Final = (400, 401, 404)
 """Errors that every operation may give."""
+PART: Final = re.compile(r"(\.|\[\d+\]).*", re.DOTALL)
+"""What follows a field's name in a form: "scope.tags" is a field of a field, "tags[0]" an item."""
 
 
 def checked(serializer: Input, data: Any) -> dict[str, Any]:
-    """Return the valid data. Raises ValidationError."""
+    """Return the valid data. Raises ValidationError, also for a field the serializer lacks."""
     given = serializer(data=data)
+    refuse_unknown_fields(given, data)
     given.is_valid(raise_exception=True)
     return dict(given.validated_data)
+
+
+def refuse_unknown_fields(given: BaseSerializer[Any], data: Any) -> None:
+    """Raise ValidationError for a field that the serializer lacks, at any depth: without its
+    misspelled filter, a question would be answered from more than it names.
+    """
+    if errors := _unknown_fields(given, data):
+        raise ValidationError(errors)
+
+
+def _unknown_fields(field: Any, data: Any) -> dict[str, Any]:
+    inside: dict[str, Any]
+    if isinstance(field, ListSerializer | ListField) and isinstance(data, list):
+        inside = {str(place): _unknown_fields(field.child, one) for place, one in enumerate(data)}
+    elif isinstance(field, Serializer) and isinstance(data, Mapping):
+        fields = {name: one for name, one in field.fields.items() if not one.read_only}
+        inside = {name: _unknown_fields(one, one.get_value(data)) for name, one in fields.items()}
+        names = (PART.sub("", name) for name in data) if isinstance(data, MultiValueDict) else data
+        inside |= _missing("field", names, fields)
+    else:
+        return {}
+    return {name: errors for name, errors in inside.items() if errors}
+
+
+def _missing(kind: str, given: Iterable[str], known: Iterable[str]) -> dict[str, list[str]]:
+    """Return an error for each given name that is not known."""
+    listed = ", ".join(f"'{name}'" for name in sorted(known))
+    there_are = f"There are: {listed}." if listed else "There are none here."
+    # JSON may hold half a character, which no response can.
+    shown = [name[:60].encode(errors="replace").decode() for name in given if name not in known]
+    return {name: [f"There is no {kind} '{name}'. {there_are}"] for name in shown}
 
 
 class WorkspaceAPIView(APIView):
@@ -112,6 +150,7 @@ class Operation:
             is_open = transaction.get_connection().in_atomic_block
             with nullcontext() if is_open else transaction.atomic():
                 view.workspace = self._gate(user=request.user, workspace_id=workspace_id)
+            self._refuse_unknown_parameters(request.query_params)
             result = method(view, **address)
             return result if isinstance(result, HttpResponseBase) else view.answer(result)
 
@@ -125,15 +164,22 @@ class Operation:
             self.needs, user=user, workspace_id=workspace_id, at_source=self.at_source
         )
 
+    def _refuse_unknown_parameters(self, given: QueryDict) -> None:
+        if not given:
+            return
+        known = {one.name for one in self.parameters if one.location == OpenApiParameter.QUERY}
+        if self.query is not None:
+            known |= set(self.query().fields)
+        if errors := _missing("parameter", given, known):
+            raise ValidationError(errors)
+
     def _in_schema(self) -> Callable[[Method], Method]:
         own = (IDEMPOTENCY_KEY,) if self.is_once else ()
         query = () if self.query is None else (self.query,)
         takes = dict.fromkeys(self.media_types, self.takes)
         shown = self.gives if isinstance(self.gives, dict) else self._responses()
-        has_input = self.query is not None or self.takes is not None
-        invalid = (400,) if has_input else ()
         forbidden = () if self.needs == Capability.READ else (403,)
-        failed = dict.fromkeys((*ERRORS, *invalid, *forbidden, *self.errors), ProblemSerializer)
+        failed = dict.fromkeys((*ERRORS, *forbidden, *self.errors), ProblemSerializer)
         return extend_schema(
             operation_id=self.operation_id,
             description=self.description,

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from workspaces import quotas
-from workspaces.api import WorkspaceAPIView, reading
+from workspaces.api import WorkspaceAPIView, reading, refuse_unknown_fields
 from workspaces.language_models import choice, queries, services
 from workspaces.language_models.api import PRICE, setting
 from workspaces.usage import caps, queries as usage_queries
@@ -178,6 +178,7 @@ class PricesApi(WorkspaceAPIView):
     def put(self) -> object:
         """Replace all prices. They apply from the next call."""
         given = self.PriceSerializer(data=self.request.data, many=True)
+        refuse_unknown_fields(given, self.request.data)
         given.is_valid(raise_exception=True)
         prices = [services.PriceGiven(**price) for price in given.validated_data]
         services.prices_set(workspace=self.workspace, prices=prices, user=self.request.user)

@@ -276,7 +276,7 @@ class DocumentTextApi(DocumentAPIView):
 
 
 def _form(request: ApiRequest) -> dict[str, Any]:
-    """Return the form's fields, repeatable ones as lists."""
+    """Return the form's fields, repeatable ones as lists, without empty ones."""
     data = cast(QueryDict, request.data)  # what the form parsers make
     if not request.FILES.getlist("file"):
         raise InputError(
@@ -284,9 +284,7 @@ def _form(request: ApiRequest) -> dict[str, Any]:
             code="no_file",
             next_step="Send one or more files in the form field 'file'.",
         )
-    fields: dict[str, Any] = {
-        name: data[name] for name in ("collection", "dated") if data.get(name)
-    }
+    fields = {name: value for name, value in data.items() if value}
     tags = [tag for given in data.getlist("tag") for tag in given.split(",")]
     return {**fields, "tag": tags, "file": request.FILES.getlist("file")}
 
