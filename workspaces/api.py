@@ -35,7 +35,7 @@ from rest_framework.views import APIView
 
 from kb_project.http.api import ProblemSerializer
 from workspaces import access
-from workspaces.idempotency import IDEMPOTENCY_KEY, ApiRequest, once
+from workspaces.idempotency import IDEMPOTENCY_KEY, ApiRequest, once, refuse_key
 from workspaces.models import Capability, User, Workspace
 
 Input = type[Serializer[Any]]
@@ -121,7 +121,8 @@ class Operation:
     ``takes`` and ``gives`` are serializers of the body and of the response with ``status``.
     ``gives`` may also be a dictionary of responses for the schema; the method then returns one of
     them. ``previews`` is a serializer of the response, with status 200, to a request for a preview.
-    An operation that ``is_once`` accepts an idempotency key; one ``of_deleted`` is for the owner of
+    An operation that ``is_once`` accepts an idempotency key, see ``workspaces.idempotency``, also
+    for ``again``; all others that write refuse one. One ``of_deleted`` is for the owner of
     a deleted workspace. ``at_source``: see ``workspaces.access.workspace_with``.
     """
 
@@ -137,6 +138,7 @@ class Operation:
     errors: tuple[int, ...] = ()
     parameters: tuple[OpenApiParameter, ...] = ()
     is_once: bool = False
+    again: Callable[..., Response] | None = None
     at_source: bool | None = None
     of_deleted: bool = False
     description: str | None = None
@@ -151,10 +153,12 @@ class Operation:
             with nullcontext() if is_open else transaction.atomic():
                 view.workspace = self._gate(user=request.user, workspace_id=workspace_id)
             self._refuse_unknown_parameters(request.query_params)
+            if not self.is_once and method.__name__ != "get":
+                refuse_key(request)
             result = method(view, **address)
             return result if isinstance(result, HttpResponseBase) else view.answer(result)
 
-        operation: Any = once(carried_out) if self.is_once else carried_out
+        operation: Any = once(carried_out, self.again) if self.is_once else carried_out
         return self._in_schema()(operation)
 
     def _gate(self, *, user: User, workspace_id: str) -> Workspace:

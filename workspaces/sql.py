@@ -239,11 +239,15 @@ SELECT id::text, title FROM ingestion_document
 # How long a repeated request waits for the first one.
 WAIT_BRIEFLY: Final[LiteralString] = "SET LOCAL lock_timeout = '5s'"
 WAIT_AS_EVER: Final[LiteralString] = "SET LOCAL lock_timeout = DEFAULT"
-# Returns no row if the key is taken; waits for a transaction that is claiming it.
+# Returns no row if the key is taken; waits for a transaction that is claiming it. A claim without a
+# response for longer than any answer takes was left by a process that died.
 CLAIM_KEY: Final[LiteralString] = """
-INSERT INTO workspaces_storedreply (workspace_id, id, user_id, key, digest, headers, created_at)
-VALUES (%(workspace)s, gen_random_uuid(), %(user)s, %(key)s, %(digest)s, '{}', now())
-    ON CONFLICT (workspace_id, user_id, key) DO NOTHING
+INSERT INTO workspaces_storedreply AS r
+       (workspace_id, id, user_id, key, digest, headers, created_at)
+VALUES (%(workspace)s, %(id)s, %(user)s, %(key)s, %(digest)s, '{}', now())
+    ON CONFLICT (workspace_id, user_id, key) DO UPDATE
+   SET id = excluded.id, digest = excluded.digest, created_at = excluded.created_at
+ WHERE r.status IS NULL AND r.created_at < now() - interval '10 minutes'
 RETURNING id
 """
 FORGET_REPLIES: Final[LiteralString] = """

@@ -28,7 +28,7 @@ from retrieval.conversations.serializers import (
 from retrieval.search.modes import ANSWER_MODES
 from retrieval.search.scope import Scope
 from workspaces import access
-from workspaces.api import WaitingAPIView, WorkspaceAPIView, reading
+from workspaces.api import ApiRequest, WaitingAPIView, WorkspaceAPIView, reading
 
 
 def _wanted(view: WorkspaceAPIView) -> dict[str, Any]:
@@ -44,6 +44,12 @@ def _wanted(view: WorkspaceAPIView) -> dict[str, Any]:
     }
 
 
+def _asked_before(
+    view: WorkspaceAPIView, request: ApiRequest, workspace_id: str, answer_id: str
+) -> Any:
+    return AnswerApi.get(view, request, workspace_id, answer_id=answer_id)
+
+
 class AskApi(WaitingAPIView):
     """Ask a question and wait for the answer."""
 
@@ -54,6 +60,8 @@ class AskApi(WaitingAPIView):
         previews=ContextSerializer,
         status=201,
         errors=(409,),
+        is_once=True,
+        again=_asked_before,
     )
     def post(self) -> object:
         """Ask a question and wait for the answer. It can be read again later by its id.
@@ -78,6 +86,7 @@ class QuestionsApi(WorkspaceAPIView):
         gives=QueuedSerializer,
         status=202,
         errors=(403, 409),
+        is_once=True,
     )
     def post(self) -> object:
         """Ask a question without waiting. Follow the answer's events, or read the answer later."""
@@ -119,6 +128,7 @@ class QuestionAgainApi(WorkspaceAPIView):
         gives=QueuedSerializer,
         status=202,
         errors=(403, 409),
+        is_once=True,
     )
     def post(self, question_id: UUID) -> object:
         """Answer a question again, optionally in another mode or form. What is not given stays as

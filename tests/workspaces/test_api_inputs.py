@@ -130,3 +130,23 @@ def test_a_preview_of_an_operation_that_has_none_changes_nothing(cast: rows.Cast
 
 def test_a_stranger_does_not_learn_which_parameters_there_are(cast: rows.Cast):
     assert_nothing_there(client(cast.charlie).get(address(cast.workspace, "documents/?tags=tide")))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("post", "exports/", {}), ("post", "tokens/", {"name": "CI"}), ("put", "budget/", {})],
+)
+def test_an_operation_that_does_not_take_a_key_says_so(
+    cast: rows.Cast, method: str, path: str, body: dict[str, str]
+):
+    given = address(cast.workspace, path)
+    key = {"Idempotency-Key": "once"}
+    response = getattr(client(cast.alice), method)(given, body, headers=key)
+
+    assert_problem(response, 400, "idempotency_key_not_taken")
+
+
+def test_reading_ignores_a_key(cast: rows.Cast):
+    given = address(cast.workspace, "documents/")
+
+    assert client(cast.bob).get(given, headers={"Idempotency-Key": "once"}).status_code == 200

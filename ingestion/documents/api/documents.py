@@ -155,6 +155,8 @@ class DocumentListApi(WorkspaceAPIView):
         media_types=("multipart/form-data",),
         gives=AddedSerializer,
         status=202,
+        errors=(409,),
+        is_once=True,
     )
     def post(self) -> object:
         """Add one or more files. Poll each document's ``url`` to follow its progress."""

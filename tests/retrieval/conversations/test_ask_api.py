@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
 from kb_project.ports import build_ports
 from retrieval.models import Answer, Outcome, Question
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from workspaces import access
+from workspaces.models import StoredReply
 
 pytestmark = pytest.mark.django_db
 
@@ -181,3 +184,69 @@ def test_general_knowledge_without_a_model_is_refused_before_anything_is_stored(
     assert_nothing_there(ask(cast, cast.charlie, question=QUESTION, mode="bypass"))
     with access.in_workspace(cast.workspace.pk):
         assert not Question.objects.in_workspace(cast.workspace).exists()
+
+
+# --- once -----------------------------------------------------------------------------------------
+def ask_once(cast: rows.Cast, user, key: str = "k", **body: Any) -> Any:
+    given = {"mode": "lexical", "question": QUESTION, **body}
+    return client(user).post(
+        address(cast.workspace, "ask/"), given, headers={"Idempotency-Key": key}
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_question_with_a_key_is_answered_once(cast: rows.Cast):
+    first, again = ask_once(cast, cast.bob), ask_once(cast, cast.bob)
+
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json() == first.json()
+    assert again["Idempotency-Replayed"] == "true"
+    with access.in_workspace(cast.workspace.pk):
+        assert Answer.objects.in_workspace(cast.workspace).count() == 1
+
+
+def test_a_key_is_not_for_another_question(cast: rows.Cast):
+    ask_once(cast, cast.bob)
+
+    assert_problem(ask_once(cast, cast.bob, question="Who?"), 409, "idempotency_key_reused")
+    assert Answer.objects.in_workspace(cast.workspace).count() == 1
+
+
+def test_no_text_of_documents_is_stored_with_a_key(cast: rows.Cast):
+    ask_once(cast, cast.bob)
+    ask_once(cast, cast.bob, key="other", only="context")
+
+    [stored] = StoredReply.objects.in_workspace(cast.workspace)
+    assert list(stored.body or ()) == ["id"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_question_that_was_refused_may_be_asked_again_with_its_key(cast: rows.Cast):
+    conversation = ask(cast, cast.alice, question=QUESTION).json()["conversation"]
+    refused = ask_once(cast, cast.bob, conversation=conversation)
+
+    assert_problem(refused, 403, "forbidden")
+    assert ask_once(cast, cast.bob).status_code == 201
+
+
+def test_a_question_still_being_answered_is_not_asked_a_second_time(cast: rows.Cast):
+    ask_once(cast, cast.bob)
+    stored = StoredReply.objects.in_workspace(cast.workspace)
+    stored.update(status=None, body=None)
+
+    assert_problem(ask_once(cast, cast.bob), 409, "in_progress")
+
+
+def test_a_key_whose_process_died_is_free_when_no_answer_takes_that_long(cast: rows.Cast):
+    ask_once(cast, cast.bob)
+    stored = StoredReply.objects.in_workspace(cast.workspace)
+    stored.update(status=None, body=None, created_at=timezone.now() - timedelta(minutes=11))
+
+    assert ask_once(cast, cast.bob).status_code == 201
+    assert Answer.objects.in_workspace(cast.workspace).count() == 2
+
+
+def test_a_stranger_learns_nothing_of_keys(cast: rows.Cast):
+    ask_once(cast, cast.bob)
+
+    assert_nothing_there(ask_once(cast, cast.charlie))

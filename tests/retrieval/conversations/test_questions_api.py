@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from retrieval.answering import jobs
-from retrieval.models import AnswerState
+from retrieval.models import Answer, AnswerState
 from tests.api import address, assert_nothing_there, assert_problem, client
 from tests.retrieval.answering.asked import (
     QUESTION,
@@ -235,3 +235,16 @@ def test_the_schema_describes_all_of_it():
     assert "text/event-stream" in events["responses"]["200"]["content"]
     for path in ("questions/", "questions/{question_id}/again/", "answers/{answer_id}/stop/"):
         assert "202" in schema["paths"][f"{place}/{path}"]["post"]["responses"]
+
+
+def test_a_question_with_a_key_is_queued_once(cast):
+    def send(question):
+        given, body = address(cast.workspace, "questions/"), {"question": question}
+        return client(cast.bob).post(given, body, headers={"Idempotency-Key": "once"})
+
+    first, again, other = send(QUESTION), send(QUESTION), send("Who bought the oil?")
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert again.json() == first.json()
+    assert_problem(other, 409, "idempotency_key_reused")
+    assert Answer.objects.in_workspace(cast.workspace).count() == 1

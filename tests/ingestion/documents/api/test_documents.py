@@ -51,6 +51,19 @@ def test_an_editor_adds_a_file_and_is_told_where_to_look_how_it_goes_on(cast: ro
     assert (seen["id"], seen["job"]) == (added["document"], added["job"])
 
 
+def test_files_sent_twice_with_a_key_are_added_once(cast: rows.Cast):
+    def send() -> Any:
+        given, data = address(cast.workspace, "documents/"), {"file": [text_file()]}
+        key = {"Idempotency-Key": "once"}
+        return client(cast.alice).post(given, data, format="multipart", headers=key)
+
+    first, again = send(), send()
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert again.json() == first.json()
+    assert again.json()["added"] == 1
+
+
 def test_what_was_added_waits_for_a_worker(cast: rows.Cast):
     upload(cast, cast.alice, text_file())
 
