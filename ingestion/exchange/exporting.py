@@ -72,6 +72,27 @@ FORMATS: Final[Mapping[str, Format]] = {
 }
 
 
+def format_for(name: str) -> str:
+    """Return the format that a file's name ends with. Raises InputError if it says none or several.
+
+    >>> format_for("graph.zip"), format_for("Graph.GEXF"), format_for("my-facts.csv")
+    ('csv', 'gexf', 'facts.csv')
+    """
+    folded = name.lower()
+    whole = [one for one in FORMATS if "." in one and folded.endswith(one)]
+    found = whole or [n for n, one in FORMATS.items() if folded.endswith(f".{one.ending}")]
+    if len(found) != 1:
+        endings = [one if "." in one else f".{each.ending}" for one, each in FORMATS.items()]
+        raise InputError(
+            f"The name '{name}' does not say which format to write.",
+            code="unknown_format",
+            kept="Nothing was exported.",
+            next_step=f"Let it end with {', '.join(endings[:-1])} or {endings[-1]}, or choose a"
+            f" format: {', '.join(FORMATS)}.",
+        )
+    return found[0]
+
+
 def graph_write(*, workspace: Workspace, format: str, scope: Scope, file: BinaryIO) -> None:
     """Write the graph to a file. Raises InputError for an unknown format, NotFoundError."""
     chosen = FORMATS.get(format)

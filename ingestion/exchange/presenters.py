@@ -62,11 +62,20 @@ def groups_of(rows: Sequence[PlannedEntity] | Sequence[PlannedFact]) -> list[Gro
 
 def summary_of(plan: Plan) -> str:
     """Say in a sentence what an import would create."""
+    return f"Importing this file creates {_made_by(plan)}."
+
+
+def imported_of(plan: Plan) -> str:
+    """Say in a sentence what an import created."""
+    return f"Imported: {_made_by(plan)}."
+
+
+def _made_by(plan: Plan) -> str:
     entities = counted(len(plan.new_entities), "new entity", "new entities")
     facts = counted(len(plan.new_facts), "new fact")
     names = counted(sum(len(one.names) for one in plan.changed), "alias", "aliases")
-    more = f", and adds {names} to entities that are here" if plan.changed else ""
-    return f"Importing this file creates {entities} and {facts}{more}."
+    more = f", and {names} of existing entities" if plan.changed else ""
+    return f"{entities} and {facts}{more}"
 
 
 def notes_of(plan: Plan) -> list[str]:

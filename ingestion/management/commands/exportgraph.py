@@ -22,7 +22,11 @@ class Command(DataCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="where to write; nothing is overwritten")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
-        parser.add_argument("--format", choices=list(exporting.FORMATS), default="graphml")
+        parser.add_argument(
+            "--format",
+            choices=list(exporting.FORMATS),
+            help="if omitted, what the file's name ends with; csv is a .zip of both tables",
+        )
         parser.add_argument("--document", type=UUID, metavar="ID", help="only what it states")
         parser.add_argument("--topic", type=UUID, metavar="ID", help="only its entities")
         parser.add_argument("--type", default="", help="only entities of this type")
@@ -40,22 +44,19 @@ class Command(DataCommand):
             type=options["type"],
         )
         path: Path = options["file"]
+        chosen = options["format"] or exporting.format_for(path.name)
         part = path.with_name(f".{path.name}.part")
         if path.exists():
             raise CommandError(f"{path} exists already. Nothing was exported.")
         try:
             with part.open("wb") as file:
-                exporting.graph_write(
-                    workspace=workspace, format=options["format"], scope=scope, file=file
-                )
+                exporting.graph_write(workspace=workspace, format=chosen, scope=scope, file=file)
             part.replace(path)
         except OSError as error:
             raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
         finally:
             part.unlink(missing_ok=True)
-        exporting.record_export(
-            workspace=workspace, user=None, format=options["format"], scope=scope
-        )
+        exporting.record_export(workspace=workspace, user=None, format=chosen, scope=scope)
         size = path.stat().st_size
         answer = {"workspace": workspace.slug, "file": str(path), "bytes": size}
         sentence = f"{workspace.slug}: {size:,} bytes written to {path}"

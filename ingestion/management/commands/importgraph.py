@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import CommandError
 
 from ingestion.exchange import importing, presenters
 from ingestion.exchange.planning import plan_of
-from ingestion.exchange.plans import Choices, Conflicts
+from ingestion.exchange.plans import (
+    Choices,
+    Conflicts,
+    Outcome,
+    Plan,
+    PlannedEntity,
+    PlannedFact,
+)
 from ingestion.history.recording import ChangeContext
 from kb_project.commands import DataCommand
 from kb_project.text.words import counted
 from workspaces import access
 from workspaces.people import queries as people_queries
+
+TO_LOOK_AT: Final = (Outcome.CONFLICT, Outcome.LEFT_OUT)
+"""Outcomes of rows that are shown with the reason."""
 
 
 class Command(DataCommand):
@@ -34,7 +45,9 @@ class Command(DataCommand):
         parser.add_argument(
             "--make-missing", action="store_true", help="create entities that only facts name"
         )
-        parser.add_argument("--preview", action="store_true", help="import nothing, only say what")
+        parser.add_argument(
+            "--preview", action="store_true", help="import nothing, only say what would be"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -60,20 +73,39 @@ class Command(DataCommand):
                 "workspace": workspace.slug,
                 "counts": plan.counts,
                 "event": str(event.pk) if event else None,
+                "left_out": [
+                    _row_of(row) | {"outcome": row.outcome.value, "reason": row.reason}
+                    for row in (*plan.entities, *plan.facts)
+                    if row.outcome in TO_LOOK_AT
+                ],
             }
             self.stdout.write(json.dumps(answer))
             return
-        self.stdout.write(f"{workspace.slug}: {presenters.summary_of(plan)}")
-        for note in (*presenters.notes_of(plan), *_left_out(plan.counts)):
+        said = presenters.imported_of(plan) if event else presenters.summary_of(plan)
+        self.stdout.write(f"{workspace.slug}: {said}")
+        for note in (*presenters.notes_of(plan), *_left_out(plan)):
             self.stdout.write(note)
 
 
-def _left_out(counts: dict[str, int]) -> list[str]:
+def _left_out(plan: Plan) -> Iterator[str]:
+    """Count the rows of each outcome that creates nothing, with the reasons of the first ones."""
     words = {"matched": "already here", "conflict": "in conflict", "left_out": "left out"}
     rows = {"entities": ("entity", "entities"), "facts": ("fact", "facts")}
-    return [
-        f"{counted(number, *rows[kind])} {words[outcome]}."
-        for kind in rows
-        for outcome in words
-        if (number := counts[f"{kind}_{outcome}"])
-    ]
+    for kind, planned in (("entities", plan.entities), ("facts", plan.facts)):
+        for group in presenters.groups_of(planned):
+            if group.outcome == Outcome.NEW:
+                continue
+            yield f"{counted(group.total, *rows[kind])} {words[group.outcome]}."
+            if group.outcome not in TO_LOOK_AT:
+                continue
+            for row in group.rows:
+                place, *names = _row_of(row).values()
+                yield f"  row {place}, {' → '.join(names)}: {row.reason}"
+            if group.more:
+                yield f"  and {group.more:,} more; --json lists all"
+
+
+def _row_of(row: PlannedEntity | PlannedFact) -> dict[str, Any]:
+    if isinstance(row, PlannedEntity):
+        return {"row": row.row, "name": row.name}
+    return {"row": row.row, "source": row.source, "target": row.target}
