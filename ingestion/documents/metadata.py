@@ -37,6 +37,8 @@ from kb_project.sql import run_sql
 from workspaces import access, editions
 
 TITLE_LENGTH: Final = 500
+MOST_TAGS: Final = 20
+TAG_LENGTH: Final = 60
 AGAIN: Final = ("situate", "embed", "extract", "resolve")
 """The stages that use a title."""
 
@@ -60,9 +62,9 @@ def document_edit(
 ) -> HistoryEvent:
     """Change the given fields; a collection is given by name, '' for none.
 
-    Raises InputError for a title that is empty or longer than 500 characters, ConflictError if
-    nothing would change, if the document is in the trash, or for a new title while the document is
-    being read.
+    Raises InputError for a title that is empty or longer than 500 characters and for too many or
+    too long tags, ConflictError if nothing would change, if the document is in the trash, or for a
+    new title while the document is being read.
     """
     with access.in_workspace(change.workspace.pk):
         recording.lock(change.workspace)
@@ -226,5 +228,14 @@ def _repeat_stages(workspace_id: uuid.UUID, row: Document) -> None:
 
 
 def clean_tags(tags: Sequence[str]) -> list[str]:
-    cut = (tag.strip().lower()[:60].strip() for tag in tags)
-    return list(dict.fromkeys(tag for tag in cut if tag))[:20]
+    """Return the tags as they are stored, each once. Raises InputError for too many or too long."""
+    cleaned = dict.fromkeys(tag.strip().lower() for tag in tags)
+    found = [tag for tag in cleaned if tag]
+    if len(found) > MOST_TAGS or any(len(tag) > TAG_LENGTH for tag in found):
+        raise InputError(
+            f"A document has at most {MOST_TAGS} tags of at most {TAG_LENGTH} characters.",
+            code="invalid_tags",
+            kept="Nothing was changed.",
+            next_step="Send fewer or shorter tags.",
+        )
+    return found

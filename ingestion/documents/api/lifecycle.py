@@ -63,7 +63,11 @@ class LivingDocumentApi(DocumentApi):
     class InputSerializer(ReasonSerializer):
         title = serializers.CharField(required=False, max_length=metadata.TITLE_LENGTH)
         collection = serializers.CharField(required=False, allow_blank=True, max_length=120)
-        tags = serializers.ListField(child=serializers.CharField(max_length=60), required=False)
+        tags = serializers.ListField(
+            child=serializers.CharField(max_length=metadata.TAG_LENGTH),
+            required=False,
+            help_text=f"At most {metadata.MOST_TAGS}.",
+        )
         dated = serializers.DateField(required=False, allow_null=True)
 
     @changing(

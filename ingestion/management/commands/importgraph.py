@@ -69,13 +69,14 @@ class Command(DataCommand):
                 change=change, graph=graph, choices=choices, name=path.name
             )
         if options["json"]:
+            planned: list[PlannedEntity | PlannedFact] = [*plan.entities, *plan.facts]
             answer = {
                 "workspace": workspace.slug,
                 "counts": plan.counts,
                 "event": str(event.pk) if event else None,
                 "left_out": [
                     _row_of(row) | {"outcome": row.outcome.value, "reason": row.reason}
-                    for row in (*plan.entities, *plan.facts)
+                    for row in planned
                     if row.outcome in TO_LOOK_AT
                 ],
             }

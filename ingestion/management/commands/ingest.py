@@ -28,6 +28,7 @@ from ingestion.documents import (
 )
 from ingestion.documents.cost_model import Extent
 from ingestion.documents.estimates import FileSize
+from ingestion.documents.metadata import clean_tags
 from ingestion.documents.services import Filing, Upload
 from ingestion.history.recording import ChangeContext
 from ingestion.management.ingest_output import Intake, as_json, as_text, total_of
@@ -100,9 +101,9 @@ class Command(DataCommand):
         if options["estimate"]:
             workspace = people_queries.workspace_at(slug=options["workspace"])
             return self._say(costs(workspace, files, is_replacing=options["replace"]), options)
+        filing = Filing(options["collection"], tuple(clean_tags(options["tag"])), options["dated"])
         workspace = self._workspace(options["workspace"])
         add_file = replace_or_add if options["replace"] else add
-        filing = Filing(options["collection"], tuple(options["tag"]), options["dated"])
         if workspace_uses_model(workspace):
             self.stderr.write(" ".join(costs(workspace, files, is_replacing=options["replace"])))
         return self._ingest(

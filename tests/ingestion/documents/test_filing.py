@@ -14,6 +14,7 @@ from ingestion.documents.collections.services import collection_named
 from ingestion.documents.metadata import clean_tags
 from ingestion.models import Collection
 from ingestion.resolution.keys import entity_id, link_id, relationship_id
+from kb_project.errors import InputError
 from tests import rows
 from workspaces import access
 
@@ -29,16 +30,23 @@ SENSES = st.integers(0, 5)
         (["", "  ", "\t"], []),
         (["Harbour", " harbour ", "HARBOUR"], ["harbour"]),
         (["b", "a", "b"], ["b", "a"]),
-        (["x" * 70, "x" * 80], ["x" * 60]),
-        (["x" * 59 + " y"], ["x" * 59]),
-        ([str(number) for number in range(30)], [str(number) for number in range(20)]),
+        ([" " + "x" * 60 + " "], ["x" * 60]),
+        ([str(number % 20) for number in range(30)], [str(number) for number in range(20)]),
     ],
 )
 def test_tags_are_kept_in_one_spelling_each_once(given_: list[str], kept: list[str]):
     assert clean_tags(given_) == kept
 
 
-@given(st.lists(st.text(max_size=70), max_size=30))
+@pytest.mark.parametrize(
+    "given_", [["x" * 61], ["a", "x" * 59 + " y"], [str(number) for number in range(21)]]
+)
+def test_tags_that_are_too_many_or_too_long_are_refused_and_none_is_cut(given_: list[str]):
+    with pytest.raises(InputError, match="at most 20 tags of at most 60 characters"):
+        clean_tags(given_)
+
+
+@given(st.lists(st.text(max_size=30), max_size=20))
 def test_what_was_cleaned_is_clean(tags: list[str]):
     once = clean_tags(tags)
 

@@ -165,6 +165,18 @@ def test_a_document_is_edited(cast: rows.Cast, log: Document):
     assert none.json()["dated"] is None
 
 
+def test_more_tags_than_a_document_may_have_are_refused_and_none_is_set(
+    cast: rows.Cast, log: Document
+):
+    tags = [f"t{number}" for number in range(200)]
+
+    refused = send(cast, cast.alice, "patch", f"documents/{log.pk}/", {"tags": tags})
+
+    problem = assert_problem(refused, 400, "invalid_tags")
+    assert "at most 20 tags" in problem["happened"]
+    assert one(cast, log).json()["tags"] == []
+
+
 @pytest.mark.parametrize("title", ["", " ", "x" * 501])
 def test_a_title_of_nothing_or_too_much_is_refused(cast: rows.Cast, log: Document, title: str):
     response = send(cast, cast.alice, "patch", f"documents/{log.pk}/", {"title": title})
