@@ -33,6 +33,8 @@ _LONE_MARK: Final = re.compile(r"\*\*|(?<!\S)\*(?=\S)|(?<=\S)\*(?!\S)")
 _TABLE_RULE: Final = re.compile(r"\|(?:[ \t]*(?::-+:?|-+:|-{3,})[ \t]*\|)+")
 _BARS: Final = re.compile(r"(?:(?<!\S)\|(?!\S)\s*)+")
 _OUTER_BAR: Final = re.compile(r"^(?:\s*\|(?!\S))+\s*|\s*(?:(?<!\S)\|\s*)+$")
+_FIRST_BAR: Final = re.compile(r"\s*\|(?!\S)")
+_LAST_BAR: Final = re.compile(r"(?<!\S)\|\s*$")
 _STYLES: Final = {"code": "code", "strong": "strong", "em": "em", "em2": "em"}
 
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+\Z")
@@ -332,7 +334,36 @@ def plain(text: str) -> str:
     >>> plain("| Ada Lind | Keeper |\\n| --- | --- |\\n| Per Holm | Skipper |")
     'Ada Lind · Keeper · Per Holm · Skipper'
     """
-    if text.count("|") > 1:
+    return _plain(text, has_cells=text.count("|") > 1)
+
+
+def plain_around(before: str, quote: str, after: str) -> tuple[str, str, str]:
+    """Strip Markdown from a quote and from the text on either side, with what separates them.
+
+    >>> plain_around("| Bo | Clerk |\\n", "| Ada | Keeper |", "\\n| Per | Skipper |")
+    ('Bo · Clerk · ', 'Ada · Keeper', ' · Per · Skipper')
+    """
+    has_cells = (before + quote + after).count("|") > 1
+    shown = [_plain(one, has_cells=has_cells) for one in (before, quote, after)]
+    if has_cells and shown[0] and (joint := _joint(before, quote)):
+        shown[0] = shown[0].rstrip() + joint
+    if has_cells and shown[2] and (joint := _joint(quote, after)):
+        shown[2] = joint + shown[2].lstrip()
+    return shown[0], shown[1], shown[2]
+
+
+def _joint(left: str, right: str) -> str:
+    """Return what separates two texts instead of the bars between them; '' if there are none."""
+    ends, begins = bool(_LAST_BAR.search(left)), bool(_FIRST_BAR.match(right))
+    if not (ends or begins):
+        return ""
+    gap = left[len(left.rstrip()) :] + right[: len(right) - len(right.lstrip())]
+    # A bar on one side only, with a line between: the table begins or ends here.
+    return "\n" if ends != begins and "\n" in gap else " · "
+
+
+def _plain(text: str, *, has_cells: bool) -> str:
+    if has_cells:
         # The cells of a table become one line of text.
         text = _BARS.sub("· ", _OUTER_BAR.sub("", _TABLE_RULE.sub("|", text)))
     lines = _LINE_MARK.sub("", text)

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from ingestion.documents.links import reader_url
 from ingestion.documents.presenters import where_of
-from ingestion.documents.reader.blocks import plain
+from ingestion.documents.reader.blocks import plain, plain_around
 from ingestion.knowledge.conflicts import SideSpan, others, sides_beside
 from ingestion.models import Chunk
 from kb_project.text.sentences import sentence_spans
@@ -68,10 +68,11 @@ def passage_of(chunk: Chunk, start: int, end: int) -> Passage:
         before = before.partition(" ")[2] or before
     if stop < len(chunk.text):
         after = after.rpartition(" ")[0] or after
+    before, quote, after = plain_around(before, chunk.text[first:last], after)
     return Passage(
-        before=plain(before),
-        quote=plain(chunk.text[first:last]),
-        after=plain(after),
+        before=before,
+        quote=quote,
+        after=after,
         clipped_before=begin > 0,
         clipped_after=stop < len(chunk.text),
     )

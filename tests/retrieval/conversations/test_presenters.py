@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from ingestion.models import Chunk
 from retrieval.conversations.presenters import passages
 
@@ -38,6 +40,35 @@ def test_a_passage_at_the_edge_of_its_chunk_is_not_clipped_there():
 
     assert not passage.clipped_before
     assert not passage.clipped_after
+
+
+TABLE = (
+    "The board:\n\n| Name | Role | Year |\n| --- | --- | --- |\n| Bo Strand | Treasurer | 2017 |\n"
+    "| Ruth Adeyemi | Chair | 2019 |\n| Tomas Lindgaard | Clerk | 2020 |\n\nAll were elected."
+)
+
+
+@pytest.mark.parametrize(
+    ("cited", "shown"),
+    [
+        (
+            "| Ruth Adeyemi | Chair | 2019 |\n",
+            "Bo Strand · Treasurer · 2017 · **Ruth Adeyemi · Chair · 2019** · Tomas Lindgaard",
+        ),
+        ("Ruth Adeyemi | Chair", "2017 · **Ruth Adeyemi · Chair** · 2019 · Tomas"),
+        ("Chair", "Ruth Adeyemi · **Chair** · 2019"),
+        ("| Tomas Lindgaard | Clerk | 2020 |", "Clerk · 2020**\nAll were elected."),
+        ("| Bo Strand | Treasurer | 2017 |", "Year · **Bo Strand"),
+        ("The board:", "**The board:**\nName · Role"),
+    ],
+)
+def test_a_passage_of_a_table_keeps_its_rows_and_cells_apart(cited: str, shown: str):
+    start = TABLE.index(cited)
+    chunk = Chunk(start=0, end=len(TABLE), text=TABLE)
+
+    passage = passages.passage_of(chunk, start, start + len(cited))
+
+    assert shown in f"{passage.before}**{passage.quote}**{passage.after}"
 
 
 def test_a_shortfall_names_the_words_a_passage_lacks():
