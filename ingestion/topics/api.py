@@ -31,7 +31,9 @@ class CommunitySerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="community.pk")
     level = serializers.IntegerField(source="community.level", help_text="0 for top-level topics.")
     size = serializers.IntegerField(
-        source="community.size", help_text="Number of entities, including those of sub-topics."
+        source="community.size",
+        help_text="Number of entities and terms, including those of sub-topics. `entities/` lists"
+        " terms only with `type=concept`.",
     )
     title = serializers.CharField(source="report.title", default=None, allow_null=True)
     summary = serializers.CharField(source="report.summary", default=None, allow_null=True)
@@ -111,7 +113,9 @@ class CommunityApi(WorkspaceAPIView):
     class OutputSerializer(serializers.Serializer[Any]):
         id = serializers.UUIDField(source="community.pk")
         level = serializers.IntegerField(source="community.level")
-        size = serializers.IntegerField(source="community.size")
+        size = serializers.IntegerField(
+            source="community.size", help_text="Number of entities and terms."
+        )
         title = serializers.CharField(source="report.title", default=None, allow_null=True)
         rating = serializers.FloatField(
             source="report.rating",

@@ -17,7 +17,7 @@ from workspaces.api import WorkspaceAPIView, reading
 class MapTopicSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     title = serializers.CharField()
-    size = serializers.IntegerField(help_text="Number of entities.")
+    size = serializers.IntegerField(help_text="Number of entities and terms.")
     level = serializers.IntegerField(help_text="0 for top-level topics.")
     parts = serializers.IntegerField(help_text="Number of sub-topics.")
     x = serializers.FloatField(help_text="Where its entities are in the explorer, on average.")

@@ -31,7 +31,7 @@ class Command(DataCommand):
             "seconds": round(time.monotonic() - started, 3),
         }
         sentence = (
-            f"{workspace.slug}: {counts.nodes} entities and {counts.edges} relationships"
+            f"{workspace.slug}: {counts.nodes} entities and terms, {counts.edges} relationships"
             f" in {answer['seconds']} s"
         )
         self.stdout.write(json.dumps(answer) if options["json"] else sentence)

@@ -138,8 +138,8 @@ def test_every_topic_on_the_map_is_a_link_and_a_row(cast: rows.Cast):
     page = page_of(cast.bob, "community_list", cast)
 
     assert page.count('class="topic-map__topic"') == 4
-    assert "Traders: 2 entities" in page
-    assert "Keepers: 2 entities, 2 sub-topics" in page
+    assert "Traders: 2 entities and terms" in page
+    assert "Keepers: 2 entities and terms, 2 sub-topics" in page
     assert "Topics and their connections" in page
     assert (
         page_of(cast.bob, "community_list", cast, level="nonsense").count("topic-map__topic") == 4

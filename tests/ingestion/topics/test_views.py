@@ -9,7 +9,9 @@ from django.test import Client
 
 from ingestion.models import (
     Community,
+    CommunityMember,
     CommunityReport,
+    Entity,
     Finding,
     FindingEvidence,
     IngestionJob,
@@ -272,3 +274,34 @@ def test_readers_and_strangers_have_nothing_written(cast: rows.Cast, report: Com
         assert post(cast, None, name, *args).status_code == 302
     assert not is_marked(report)
     assert "no model wrote" not in page_of(cast.bob, "community_list", cast)
+
+
+# --- how much is in it ----------------------------------------------------------------------------
+def test_a_topics_number_says_that_it_counts_terms_too(cast: rows.Cast, report: CommunityReport):
+    with access.in_workspace(cast.workspace.pk):
+        Community.objects.in_workspace(cast.workspace).update(size=2)
+
+    assert "2 entities and terms" in page_of(cast.bob, "community_list", cast)
+    page = page_of(cast.bob, "community_detail", cast, report.community_id)
+    assert f'entities/?topic={report.community_id}">All entities</a>' in page
+
+
+def test_the_list_of_a_topics_entities_says_that_terms_are_left_out(
+    cast: rows.Cast, report: CommunityReport
+):
+    term = rows.make_entity(cast.workspace, "Trustee", "concept")
+    with access.in_workspace(cast.workspace.pk):
+        Entity.objects.in_workspace(cast.workspace).filter(pk=term.pk).update(chunk_count=2)
+        CommunityMember.objects.create(
+            workspace=cast.workspace, community_id=report.community_id, entity=term
+        )
+    topic = report.community_id
+
+    listed = page_of(cast.bob, "entity_list", cast, topic=topic)
+    terms = page_of(cast.bob, "entity_list", cast, topic=topic, type="concept")
+
+    assert "1 entity" in listed
+    assert "A topic's terms (words and phrases that recur) are not listed." in listed
+    assert f"?type=concept&amp;topic={topic}" in listed
+    assert "Trustee" in terms
+    assert "are not listed" not in terms
