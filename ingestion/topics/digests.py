@@ -27,6 +27,7 @@ from ingestion.knowledge import watches
 from ingestion.knowledge.watches import WatchedTopic
 from ingestion.models import TopicWatch
 from ingestion.topics import watching
+from kb_project import mail
 from kb_project.errors import KBError, NotFoundError
 from workspaces import access
 from workspaces.models import Membership, User, Workspace
@@ -60,7 +61,7 @@ class Digest:
 
 def is_set_up() -> bool:
     """Whether mails reach people and can link to pages."""
-    return settings.EMAIL_BACKEND != settings.CONSOLE_MAIL and bool(settings.PUBLIC_ADDRESS)
+    return mail.is_set_up() and bool(settings.PUBLIC_ADDRESS)
 
 
 def send_all(now: datetime | None = None) -> int:

@@ -32,13 +32,6 @@ class Product:
     data: Path
     log: Path
 
-    def mailed_link(self, email: str) -> str:
-        """The address in the last mail to somebody, which the console shows."""
-        mail = self.log.read_text().rpartition(f"To: {email}")[2]
-        found = re.search(rf"{self.url}/\S+", mail)
-        assert found, f"No link was mailed to {email}."
-        return found[0]
-
     def manage(self, *words: str) -> str:
         """What a command of the installation says on its standard output."""
         done = subprocess.run(command(self.data, *words), capture_output=True, text=True)

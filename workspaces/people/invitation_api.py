@@ -34,7 +34,8 @@ class InvitationSerializer(serializers.Serializer[Any]):
 class IssuedSerializer(serializers.Serializer[Any]):
     invitation = InvitationSerializer()
     link = serializers.CharField(
-        help_text="Shown once. Empty for an e-mail address, which alone gets the link."
+        help_text="Shown once. Empty for an e-mail address, which alone gets the link, unless this"
+        " server has no mail: then pass it on."
     )
     is_sent = serializers.BooleanField(help_text="Whether an e-mail left.")
 

@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
+from kb_project import mail
 from kb_project.errors import (
     ConflictError,
     ForbiddenError,
@@ -53,8 +54,8 @@ RENEWALS: Final = Rate(5, 3600)
 class Issued:
     """An invitation, and its link, which is shown once and cannot be read again.
 
-    With an e-mail address there is no link to show: only who reads the e-mail has it.
-    ``is_sent`` says whether it left.
+    With an e-mail address there is no link to show: only who reads the e-mail has it. Where no mail
+    is set up, there is, to be passed on. ``is_sent`` says whether an e-mail left.
     """
 
     invitation: Invitation
@@ -72,7 +73,7 @@ class Wanted:
 
 
 def invite(*, workspace: Workspace, user: User, wanted: Wanted, host: str) -> Issued:
-    """Create an invitation with a link, and send the link if there is an e-mail address.
+    """Create an invitation with a link, and send the link to the e-mail address, if it can be.
 
     ``host`` begins the link: "https://kb.example.org". Call outside a transaction: it waits for the
     mail server; if that fails, the invitation stays, to be sent again. Raises InputError,
@@ -142,7 +143,7 @@ def open_invitations(*, workspace: Workspace) -> list[Invitation]:
 def _sent(invitation: Invitation, token: str, host: str) -> Issued:
     path = reverse("workspaces:invitation", args=[invitation.workspace_id, token])
     link = f"{settings.PUBLIC_ADDRESS or host}{path}"
-    if not invitation.email:
+    if not (invitation.email and mail.is_set_up()):
         return Issued(invitation, link)
     context = {"invitation": invitation, "link": link, "days": settings.INVITATION_DAYS}
     subject = render_to_string("workspaces/mail/invitation_subject.txt", context)

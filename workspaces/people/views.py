@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from kb_project import mail
 from kb_project.errors import ForbiddenError, InputError, KBError, LimitError
 from workspaces import access
 from workspaces.models import INVITE, Capability, Role, Workspace
@@ -294,9 +295,10 @@ def profile(request: UserRequest) -> HttpResponse:
 def navigation(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {}
+        return {"has_mail": mail.is_set_up()}
     found = people_queries.workspaces_of(user=user)
     return {
+        "has_mail": mail.is_set_up(),
         "my_workspaces": [one for one in found if not one.is_deleted],
         "my_deleted_workspaces": [one for one in found if one.is_deleted],
     }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
+from allauth.account.models import EmailAddress
 from allauth.usersessions.models import UserSession
 from django.core import mail
 from django.urls import reverse
 from pytest_django import Settings
 
+from tests import rows
 from tests.workspaces.accounts.people import (
     PASSWORD,
     WRONG,
@@ -20,6 +24,7 @@ from tests.workspaces.accounts.people import (
     sign_in,
     visitor,
 )
+from tests.workspaces.people import invited
 from workspaces.accounts import forms
 from workspaces.models import User
 
@@ -153,6 +158,32 @@ def test_asking_for_a_link_is_answered_at_a_set_time_whoever_asks(monkeypatch: p
         visitor().post(reverse("account_reset_password"), {"email": email})
 
     assert waits == [forms.RESET_SECONDS, forms.RESET_SECONDS]
+
+
+def test_without_mail_a_reset_says_whom_to_ask(settings: Settings):
+    settings.EMAIL_BACKEND = settings.CONSOLE_MAIL
+    reset = reverse("account_reset_password")
+
+    form = visitor().get(reset)
+    done = visitor().post(reset, {"email": make_account().email}, follow=True)
+
+    for shown in (page(form), page(done)):
+        assert "No mail is set up on this server" in shown
+    assert "Ask your administrator" in page(done)
+    assert "spam" not in page(done)
+
+
+def test_an_invitation_without_mail_confirms_no_address(settings: Settings):
+    settings.EMAIL_BACKEND = settings.CONSOLE_MAIL
+    cast = rows.make_cast()
+    link = invited.invite(cast.workspace, cast.alice, email="zoe@example.org").link
+
+    client = visitor()
+    client.get(urlsplit(link).path)
+    sign_up(client, "zoe@example.org")
+
+    assert not EmailAddress.objects.get(email="zoe@example.org").verified
+    assert client.post(reverse("workspaces:invitation_opened")).status_code == 302
 
 
 @pytest.mark.usefixtures("with_mail")

@@ -12,6 +12,7 @@ from allauth.account.models import EmailAddress
 from django.core import mail
 from django.db import connections
 from django.utils import timezone
+from pytest_django import Settings
 
 from kb_project.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from tests import rows
@@ -109,6 +110,22 @@ def test_a_mail_server_that_fails_is_said_and_the_invitation_kept(
 
     assert (issued.link, issued.is_sent) == ("", False)
     assert issued.invitation.state == InvitationState.OPEN
+
+
+def test_without_mail_the_sender_gets_the_link_and_who_has_it_need_not_confirm_the_address(
+    settings: Settings,
+):
+    settings.EMAIL_BACKEND = settings.CONSOLE_MAIL
+    cast = rows.make_cast()
+    verify(cast.charlie, verified=False)
+
+    issued = invite(cast.workspace, cast.alice, email="charlie@example.com")
+
+    assert not issued.is_sent
+    with pytest.raises(ForbiddenError, match="another e-mail address"):
+        invitations.invitation_accept(invitation=opened(issued.link), user=rows.make_user("Dora"))
+    invitations.invitation_accept(invitation=opened(issued.link), user=cast.charlie)
+    assert role_of(cast.workspace, cast.charlie) == "editor"
 
 
 # --- by a link ------------------------------------------------------------------------------------
