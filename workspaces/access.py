@@ -104,23 +104,26 @@ def forget_hidden(
     return respond
 
 
-def set_scope(*, workspace_id: uuid.UUID | None, user_id: int | None = None) -> None:
-    """Set whose rows this transaction sees. Needs a transaction: the setting ends with it."""
+def set_scope(*, workspace_id: uuid.UUID | None) -> None:
+    """Set whose rows this transaction sees. Needs a transaction: the setting ends with it.
+
+    No one sees their memberships in other workspaces here: a restored copy's have the same ids.
+    """
     of, collections = _hidden.get() or (None, "")
     hidden = collections if of == workspace_id else ""
-    _write_scope(str(workspace_id or ""), str(user_id or ""), hidden)
+    _write_scope(str(workspace_id or ""), "", hidden)
 
 
 _inside: ContextVar[uuid.UUID | None] = ContextVar("_inside", default=None)
 
 
 @contextmanager
-def in_workspace(workspace_id: uuid.UUID, *, user_id: int | None = None) -> Iterator[None]:
+def in_workspace(workspace_id: uuid.UUID) -> Iterator[None]:
     """Run in a transaction that sees one workspace's rows; if nested, restore the previous scope.
 
     Inside a block for the same workspace, it continues that block's transaction.
     """
-    if _inside.get() == workspace_id and user_id is None:
+    if _inside.get() == workspace_id:
         yield
         return
     # An outermost transaction's settings end with it, so there is nothing to restore.
@@ -129,7 +132,7 @@ def in_workspace(workspace_id: uuid.UUID, *, user_id: int | None = None) -> Iter
     try:
         with transaction.atomic():
             before = _read_scope() if is_nested else None
-            set_scope(workspace_id=workspace_id, user_id=user_id)
+            set_scope(workspace_id=workspace_id)
             yield
             if before is not None:
                 _write_scope(*before)
@@ -250,13 +253,13 @@ def _within_grants(
     if not grants.unseen:
         return workspace
     edition = editions.edition_for(workspace, grants.unseen)
-    set_scope(workspace_id=edition.pk, user_id=membership.user_id)
+    set_scope(workspace_id=edition.pk)
     return edition
 
 
 def _hide(membership: Membership, collections: Sequence[uuid.UUID]) -> None:
     _hidden.set((membership.workspace_id, ",".join(map(str, collections))))
-    set_scope(workspace_id=membership.workspace_id, user_id=membership.user_id)
+    set_scope(workspace_id=membership.workspace_id)
 
 
 def _narrow(membership: Membership, token: ApiToken, capability: Capability) -> None:
@@ -317,7 +320,7 @@ def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, 
     if wanted is None or (user.token is not None and user.token.workspace_id != wanted):
         return None
     _hidden.set(None)
-    set_scope(workspace_id=wanted, user_id=user.pk)
+    set_scope(workspace_id=wanted)
     rows = run_sql(sql.MEMBERSHIP, {"workspace": wanted, "user": user.pk})
     if not rows:
         set_scope(workspace_id=None)

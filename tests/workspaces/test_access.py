@@ -122,7 +122,19 @@ def test_passing_the_gate_opens_the_workspaces_rows():
     access.workspace_for_reading(user=cast.bob, workspace_id="harbour")
 
     assert Document.objects.in_workspace(cast.workspace).count() == 1
-    assert scope() == (str(cast.workspace.pk), str(cast.bob.pk))
+    assert scope() == (str(cast.workspace.pk), "")
+
+
+def test_beyond_the_gate_no_membership_of_another_workspace_is_seen():
+    cast = rows.make_cast()
+    people_services.member_add(
+        workspace=rows.make_workspace("Elsewhere"), user=cast.bob, role=Role.VIEWER
+    )
+
+    access.workspace_for_reading(user=cast.bob, workspace_id="harbour")
+
+    seen = set(Membership.objects.values_list("workspace_id", flat=True))
+    assert seen == {cast.workspace.pk}
 
 
 def test_being_turned_away_opens_nothing():
@@ -148,14 +160,13 @@ def test_a_scope_ends_with_its_block():
 
 def test_a_scope_inside_another_puts_that_back():
     mine, theirs = rows.make_workspace("Mine"), rows.make_workspace("Theirs")
-    bob = rows.make_user("Bob")
 
     with access.in_workspace(mine.pk):
-        with access.in_workspace(theirs.pk, user_id=bob.pk):
+        with access.in_workspace(theirs.pk):
             inside = scope()
         after = scope()
 
-    assert inside == (str(theirs.pk), str(bob.pk))
+    assert inside == (str(theirs.pk), "")
     assert after == (str(mine.pk), "")
 
 

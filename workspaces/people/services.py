@@ -91,7 +91,7 @@ def _exact_slug(wanted: str) -> str:
 
 def member_add(*, workspace: Workspace, user: User, role: Role) -> Membership:
     """Give a user a role; an existing member's role is replaced."""
-    with access.in_workspace(workspace.pk, user_id=user.pk):
+    with access.in_workspace(workspace.pk):
         membership, _ = Membership.objects.update_or_create(
             workspace=workspace,
             user=user,

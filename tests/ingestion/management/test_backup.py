@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from django.core.management import CommandError, call_command
 from ingestion.curation import merging, undoing
 from ingestion.history.recording import ChangeContext
 from ingestion.models import (
+    Collection,
+    CollectionGrant,
     Community,
     Document,
     DocumentState,
@@ -27,11 +30,12 @@ from ingestion.pipeline import inline
 from ingestion.resolution.keys import entity_id, relationship_id
 from kb_project.backup.tables import LEASES, contents
 from tests import backups, rows
+from tests.api import address, client
 from tests.backups import answers, command, drifts, fresh_database, make_harbour
 from tests.ingestion.jobs import add, document_of
 from workspaces import access
 from workspaces.language_models import services as language_models
-from workspaces.models import Membership, ModelSettings, User, Workspace
+from workspaces.models import Group, GroupMember, Membership, ModelSettings, User, Workspace
 from workspaces.secrets import unseal
 
 pytestmark = [
@@ -163,6 +167,34 @@ def test_names_can_be_joined_in_a_second_one(cast: rows.Cast, tmp_path: Path):
     assert keys(second) == keys(cast.workspace) - {"bo strand"}
     assert_ids_follow(second)
     assert_all_is_well(second)
+
+
+def test_who_is_in_both_finds_each_token_grant_and_member_once(tmp_path: Path):
+    first = rows.make_cast().workspace
+    alice = User.objects.get(name="Alice")
+    token, _ = rows.make_token(first, alice)
+    with access.in_workspace(first.pk):
+        member = Membership.objects.in_workspace(first).get(user=alice)
+        court = Collection.objects.create(workspace=first, name="Court", is_restricted=True)
+        group = Group.objects.create(workspace=first, name="Lawyers")
+        GroupMember.objects.create(workspace=first, group=group, membership=member)
+        CollectionGrant.objects.create(workspace=first, collection=court, membership=member)
+    backups.write(tmp_path / "one.zip", "harbour")
+
+    command("restore", tmp_path / "one.zip", "--as-new", "--into", "second")
+
+    tokens = found_at(client(alice), first, "tokens/")["results"]
+    assert [one["id"] for one in tokens] == [str(token.pk)]
+    for workspace in (first, Workspace.objects.get(slug="second")):
+        read = partial(found_at, client(alice), workspace)
+        granted = read(f"collections/{court.pk}/access/")["grants"]
+        assert [one["subject"] for one in granted] == [str(member.pk)]
+        [lawyers] = read("groups/")
+        assert [one["id"] for one in lawyers["members"]] == [str(member.pk)]
+
+
+def found_at(program: Any, workspace: Workspace, path: str) -> Any:
+    return program.get(address(workspace, path)).json()
 
 
 def join(workspace: Workspace, kept: str, other: str) -> HistoryEvent:
