@@ -123,7 +123,7 @@ def workspace_of(
             if count >= each * copies:  # an interrupted run may leave a document
                 return found
             workspace_purge(found.pk)
-        made = people_services.workspace_create(name=slug, owner=None, slug=slug, is_exact=True)
+        made = people_services.workspace_create(name=slug, owner=None, slug=slug)
         model_services.installation_model_allow(workspace=made, is_allowed=True)
         with connection.transaction():
             fill(connection, base.pk, made.pk, copies, tables)

@@ -338,9 +338,7 @@ def _id_of(workspace_id: str | uuid.UUID) -> uuid.UUID | None:
     try:
         return editions.source_id(uuid.UUID(str(workspace_id)))
     except ValueError:
-        ids = Workspace.objects.order_by("created_at").values_list("pk", flat=True)
-        slug = str(workspace_id)
-        return ids.filter(slug=slug).first() or ids.filter(former_slugs__contains=[slug]).first()
+        return Workspace.id_at(str(workspace_id))
 
 
 def who_can_grant(workspace: Workspace) -> str:

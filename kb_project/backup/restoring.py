@@ -386,7 +386,7 @@ def _check_free(id_: uuid.UUID, slug: str) -> None:
         )
     if has_slug:
         raise ConflictError(
-            f"Another workspace already has the address '{slug}'.",
+            f"Another workspace has the address '{slug}', or had it before.",
             code="slug_taken",
             kept="Nothing was changed.",
             next_step="Choose another one with --into.",

@@ -19,7 +19,12 @@ ONE_STATE: Final[LiteralString] = "SET TRANSACTION ISOLATION LEVEL REPEATABLE RE
 # Ends with the transaction.
 SET_WORKSPACE: Final[LiteralString] = "SELECT set_config('app.workspace_id', %s, true)"
 WORKSPACES: Final[LiteralString] = """
-SELECT id, slug FROM workspaces_workspace WHERE %s::text = '' OR slug = %s ORDER BY created_at, id
+SELECT id, slug FROM workspaces_workspace
+ WHERE %(slug)s::text = '' OR id = (
+       SELECT id FROM workspaces_workspace
+        WHERE slug = %(slug)s OR former_slugs @> ARRAY[%(slug)s]::varchar[]
+        ORDER BY slug <> %(slug)s, created_at LIMIT 1)
+ ORDER BY created_at, id
 """
 ROWS: Final[LiteralString] = (
     "COPY (SELECT row_to_json(r)::text FROM (SELECT {columns} FROM {table} WHERE {which}) AS r)"
@@ -35,7 +40,8 @@ FILE_NAMES: Final[LiteralString] = "SELECT DISTINCT {column} FROM {table} ORDER 
 LOCK: Final[LiteralString] = "SELECT pg_advisory_xact_lock(7242103)"
 TAKEN: Final[LiteralString] = """
 SELECT EXISTS (SELECT FROM workspaces_workspace WHERE id = %(id)s),
-       EXISTS (SELECT FROM workspaces_workspace WHERE slug = %(slug)s)
+       EXISTS (SELECT FROM workspaces_workspace
+                WHERE slug = %(slug)s OR former_slugs @> ARRAY[%(slug)s]::varchar[])
 """
 HOW_FULL: Final[LiteralString] = """
 SELECT (SELECT count(*) FROM workspaces_user), (SELECT count(*) FROM workspaces_workspace)

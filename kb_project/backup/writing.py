@@ -125,7 +125,7 @@ class _Writer:
         return made
 
     def _workspaces(self) -> dict[UUID, str]:
-        found: dict[UUID, str] = dict(run_sql(sql.WORKSPACES, [self.slug, self.slug]))
+        found: dict[UUID, str] = dict(run_sql(sql.WORKSPACES, {"slug": self.slug}))
         if self.slug and not found:
             raise NotFoundError(f"There is no workspace '{self.slug}'.", kept="No backup was made.")
         return found

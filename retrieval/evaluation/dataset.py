@@ -242,7 +242,7 @@ def _open(dataset: Dataset, keep: str) -> tuple[Workspace, bool]:
         workspace_purge(kept.pk)
     slug = keep or f"evaluation-{secrets.token_hex(6)}"
     name = f"{NAMED}{dataset.name}"[:NAME_LENGTH]
-    made = people_services.workspace_create(name=name, owner=None, slug=slug, is_exact=True)
+    made = people_services.workspace_create(name=name, owner=None, slug=slug)
     # Only the operator's command makes it.
     model_services.installation_model_allow(workspace=made, is_allowed=True)
     return made, False

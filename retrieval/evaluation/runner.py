@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from ingestion.models import Chunk
-from kb_project.errors import InputError, NotFoundError, ReplyError
+from kb_project.errors import InputError, ReplyError
 from kb_project.jobs import workers
 from retrieval.evaluation import control, estimating, metrics, queries, runs
 from retrieval.evaluation.control import Order
@@ -28,6 +28,7 @@ from retrieval.search import services
 from retrieval.search.results import Hit
 from workspaces import access
 from workspaces.models import Workspace
+from workspaces.people import queries as people_queries
 
 
 def judged_answers(workspace: Workspace, dataset: Dataset, plan: Plan) -> dict[str, dict[str, Any]]:
@@ -229,10 +230,7 @@ def workspace_report(run: EvaluationRun) -> dict[str, Any]:
 def _workspace(slug: str) -> Workspace:
     if not slug:
         raise InputError("Name the workspace with --workspace.")
-    workspace = Workspace.objects.filter(slug=slug).first()
-    if workspace is None:
-        raise NotFoundError(f"There is no workspace '{slug}'.")
-    return workspace
+    return people_queries.workspace_at(slug=slug)
 
 
 def _refuse_unfinished(run: EvaluationRun) -> None:

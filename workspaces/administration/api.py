@@ -29,7 +29,7 @@ class WorkspaceApi(WorkspaceAPIView):
         slug = serializers.SlugField(
             required=False,
             max_length=people_services.SLUG_LENGTH,
-            help_text="Gets a number if it is not free. The last five former ones keep working.",
+            help_text="Not one that is taken (409). The last five former ones keep working.",
         )
         document_language = serializers.ChoiceField(
             required=False,
@@ -61,7 +61,7 @@ class WorkspaceApi(WorkspaceAPIView):
         """View a workspace."""
         return self.workspace
 
-    @administering("workspace_edit", takes=InputSerializer, gives=OutputSerializer)
+    @administering("workspace_edit", takes=InputSerializer, gives=OutputSerializer, errors=(409,))
     def patch(self) -> object:
         """Change a workspace's settings."""
         return services.settings_update(

@@ -24,9 +24,10 @@ MOST_FORMER: Final = 5
 
 @transaction.atomic
 def settings_update(*, workspace: Workspace, user: User | None, **given: Any) -> Workspace:
-    """Change the settings that are given; see ``FIELDS``. Raises InputError.
+    """Change the settings that are given; see ``FIELDS``.
 
-    A taken address gets a number. Links to the former one keep working, as to the four before it.
+    Links to the former address keep working, as to the four before it. Raises InputError, and
+    ConflictError for a taken address.
     """
     values = {name: FIELDS[name](workspace, value) for name, value in given.items()}
     changed = {name: one for name, one in values.items() if one != getattr(workspace, name)}
@@ -65,7 +66,7 @@ def _slug(workspace: Workspace, given: str) -> str:
             kept="Nothing was changed.",
             next_step="Choose another address.",
         )
-    return slug if slug == workspace.slug else people_services.free_slug(slug, of=workspace)
+    return slug if slug == workspace.slug else people_services.exact_slug(slug, of=workspace)
 
 
 def _language(_workspace: Workspace, given: str) -> str:

@@ -30,8 +30,7 @@ class SettingsForm(forms.Form):
     slug = forms.SlugField(
         max_length=SLUG_LENGTH,
         label="Address",
-        help_text="Letters, numbers and hyphens. Links to the last five addresses keep working; a"
-        " number is added if the address is not free.",
+        help_text="Letters, numbers and hyphens. Links to the last five addresses keep working.",
     )
     document_language = forms.ChoiceField(
         choices=tuple(LANGUAGES.items()),
@@ -56,14 +55,11 @@ def workspace_settings(request: UserRequest, workspace: Workspace) -> HttpRespon
     form = SettingsForm(request.POST)
     if not form.is_valid():
         return _page(request, workspace, form=form)
-    wanted = form.cleaned_data["slug"]
     try:
         services.settings_update(workspace=workspace, user=request.user, **form.cleaned_data)
     except KBError as error:
         return _page(request, workspace, form=form, problem=error)
     messages.success(request, "Settings saved.")
-    if workspace.slug != wanted.lower():
-        messages.info(request, f"The address is “{workspace.slug}”: “{wanted}” is not free.")
     return redirect(SETTINGS, workspace.slug)
 
 

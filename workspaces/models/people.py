@@ -183,6 +183,12 @@ class Workspace(models.Model):
         """Return those in which work goes on: not the deleted ones, nor their editions."""
         return cls.objects.filter(purge_at=None, source__purge_at=None)
 
+    @classmethod
+    def id_at(cls, slug: str) -> uuid.UUID | None:
+        """Return the id of the workspace that has this address, or else had it before."""
+        ids = cls.objects.order_by("created_at").values_list("pk", flat=True)
+        return ids.filter(slug=slug).first() or ids.filter(former_slugs__contains=[slug]).first()
+
     @property
     def is_deleted(self) -> bool:
         return self.purge_at is not None

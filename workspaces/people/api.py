@@ -58,7 +58,7 @@ class WorkspaceListApi(APIView):
             max_length=people_services.SLUG_LENGTH,
             required=False,
             default="",
-            help_text="Gets a number if it is not free.",
+            help_text="Left out, it is made from the name. One that is taken is refused (409).",
         )
 
     class OutputSerializer(serializers.Serializer[Any]):
@@ -78,7 +78,10 @@ class WorkspaceListApi(APIView):
     @extend_schema(
         operation_id="workspace_create",
         request=InputSerializer,
-        responses={201: WorkspaceSerializer, **dict.fromkeys((400, 401, 403), ProblemSerializer)},
+        responses={
+            201: WorkspaceSerializer,
+            **dict.fromkeys((400, 401, 403, 409), ProblemSerializer),
+        },
     )
     def post(self, request: ApiRequest) -> Response:
         """Create a workspace; you become its owner."""

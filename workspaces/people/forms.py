@@ -18,8 +18,7 @@ class WorkspaceForm(forms.Form):
         max_length=SLUG_LENGTH,
         required=False,
         label="Address",
-        help_text="Letters, numbers and hyphens. Left empty, it is made from the name. A number is"
-        " added if the address is not free.",
+        help_text="Letters, numbers and hyphens. Left empty, it is made from the name.",
     )
 
 

@@ -49,11 +49,13 @@ def member(*, workspace: Workspace, member_id: uuid.UUID) -> Membership:
 
 
 def workspace_at(*, slug: str) -> Workspace:
-    """Return the workspace with this slug, for commands: who can run them may see every workspace.
+    """Return the workspace with this slug, or a former one, for commands: who can run them may see
+    every workspace.
 
     Raises NotFoundError, ConflictError if it was deleted.
     """
-    workspace = Workspace.objects.filter(slug=slug).first()
+    found = Workspace.id_at(slug)
+    workspace = Workspace.objects.get(pk=found) if found else None
     if workspace is not None and workspace.is_deleted:
         raise ConflictError(
             f"The workspace '{slug}' was deleted.",

@@ -30,17 +30,16 @@ def workspace_create(
     owner: User | None,
     slug: str = "",
     is_demo: bool = False,
-    is_exact: bool = False,
 ) -> Workspace:
     """Create a workspace; its creator becomes its owner.
 
-    A taken address gets a number, ``demo-2``. If it ``is_exact``, as for commands, it is a
-    ConflictError instead. Raises InputError for an invalid name, and QuotaError if the person has
-    created as many as allowed.
+    Without ``slug`` the address is made from the name, with a number if that is taken: ``demo-2``.
+    Raises ConflictError for a taken slug, InputError for an invalid name, and QuotaError if the
+    person has created as many as allowed.
     """
     quotas.check_workspaces(owner)
-    name, slug = name_of(name), slugify(slug or name)[:SLUG_LENGTH] or "workspace"
-    slug = _exact_slug(slug) if is_exact else free_slug(slug)
+    name, wanted = name_of(name), slugify(slug or name)[:SLUG_LENGTH] or "workspace"
+    slug = exact_slug(wanted) if slug else free_slug(wanted)
     workspace = Workspace.objects.create(name=name, slug=slug, created_by=owner, is_demo=is_demo)
     if owner is not None:
         member_add(workspace=workspace, user=owner, role=Role.OWNER)
@@ -78,8 +77,9 @@ def free_slug(wanted: str, *, of: Workspace | None = None) -> str:
     )
 
 
-def _exact_slug(wanted: str) -> str:
-    if free_slug(wanted) != wanted:
+def exact_slug(wanted: str, *, of: Workspace | None = None) -> str:
+    """Return the address. Raises ConflictError if another workspace has it or had it before."""
+    if free_slug(wanted, of=of) != wanted:
         raise ConflictError(
             f"The address '{wanted}' is taken by another workspace.",
             code="slug_taken",

@@ -151,9 +151,7 @@ class Command(DataCommand):
         except NotFoundError:
             name = slug.replace("-", " ").replace("_", " ").strip().capitalize()
             owner = people_queries.only_person()
-            made = people_services.workspace_create(
-                name=name or slug, slug=slug, owner=owner, is_exact=True
-            )
+            made = people_services.workspace_create(name=name or slug, slug=slug, owner=owner)
             model_services.installation_model_allow(workspace=made, is_allowed=True)
         whose = f" It belongs to {owner.email}." if owner else ""
         self.stderr.write(f"There was no workspace '{slug}', so '{made.name}' was created.{whose}")

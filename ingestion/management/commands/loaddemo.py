@@ -74,10 +74,9 @@ def _person() -> tuple[User, str]:
 
 
 def _workspace(owner: User) -> Workspace:
-    found = Workspace.objects.filter(slug=SLUG).first()
-    return found or people_services.workspace_create(
-        name=NAME, slug=SLUG, owner=owner, is_demo=True
-    )
+    if found := Workspace.id_at(SLUG):
+        return Workspace.objects.get(pk=found)
+    return people_services.workspace_create(name=NAME, slug=SLUG, owner=owner, is_demo=True)
 
 
 def _allow_model(workspace: Workspace) -> None:

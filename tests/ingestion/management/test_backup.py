@@ -169,6 +169,19 @@ def test_names_can_be_joined_in_a_second_one(cast: rows.Cast, tmp_path: Path):
     assert_all_is_well(second)
 
 
+def test_a_workspace_is_backed_up_by_its_former_address_which_no_other_gets(tmp_path: Path):
+    workspace = rows.make_workspace("Harbour")
+    before = backups.write(tmp_path / "before.zip", "harbour")
+    Workspace.objects.update(slug="port", former_slugs=["harbour"])
+
+    done = command("backup", tmp_path / "after.zip", "--workspace", "harbour")
+    with pytest.raises(CommandError, match="or had it before"):
+        command("restore", before, "--as-new")
+
+    assert done["workspaces"] == ["port"]
+    assert Workspace.objects.get() == workspace
+
+
 def test_who_is_in_both_finds_each_token_grant_and_member_once(tmp_path: Path):
     first = rows.make_cast().workspace
     alice = User.objects.get(name="Alice")

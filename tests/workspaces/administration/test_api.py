@@ -31,6 +31,14 @@ def test_an_owner_changes_some_settings_and_keeps_the_others():
     assert client(cast.bob).get("/api/v1/workspaces/harbour/").json()["slug"] == "port"
 
 
+def test_a_taken_address_is_refused():
+    cast, _ = rows.make_cast(), rows.make_workspace("Port")
+
+    refused = client(cast.alice).patch(address(cast.workspace, ""), {"slug": "port"})
+
+    assert_problem(refused, 409, "slug_taken")
+
+
 @pytest.mark.parametrize(
     "given", [{"slug": "no address"}, {"name": ""}, {"document_language": "tlh"}]
 )

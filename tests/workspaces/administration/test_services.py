@@ -6,12 +6,12 @@ import pytest
 
 from ingestion.documents import lifecycle
 from ingestion.history.recording import ChangeContext
-from kb_project.errors import ForbiddenError, InputError, NotFoundError
+from kb_project.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from tests import rows
 from workspaces import access
 from workspaces.administration import services
 from workspaces.models import EXPORT, AuditAction, AuditEvent, Role, User, Workspace
-from workspaces.people import services as people_services
+from workspaces.people import queries as people_queries, services as people_services
 
 pytestmark = pytest.mark.django_db
 
@@ -56,10 +56,21 @@ def test_neither_an_address_in_use_nor_a_former_one_goes_to_another_workspace():
     cast, other = rows.make_cast(), rows.make_workspace("Other")
     change(cast.workspace, slug="port")
 
-    wanted = [change(other, slug=name).slug for name in ("port", "harbour")]
+    for name in ("port", "harbour"):
+        with pytest.raises(ConflictError, match="taken"):
+            change(other, slug=name)
 
-    assert wanted == ["port-2", "harbour-2"]
+    assert Workspace.objects.get(pk=other.pk).slug == "other"
     assert gate(cast.bob, "harbour").pk == cast.workspace.pk
+
+
+def test_a_command_finds_a_workspace_at_its_former_address_too():
+    workspace = rows.make_workspace("Harbour")
+    change(workspace, slug="port")
+
+    found = {people_queries.workspace_at(slug=slug) for slug in ("port", "harbour")}
+
+    assert found == {workspace}
 
 
 def test_a_former_address_opens_nothing_to_a_stranger():

@@ -33,13 +33,14 @@ def test_an_owner_changes_the_settings():
     assert (kept.editors_invite, kept.editors_delete, kept.viewers_export) == (True, False, False)
 
 
-def test_an_address_that_is_not_free_is_said():
+def test_an_address_that_is_not_free_is_refused():
     cast = rows.make_cast()
     rows.make_workspace("Port")
 
-    page = signed_in(cast.alice).post(address("workspace_settings"), GIVEN, follow=True)
+    page = signed_in(cast.alice).post(address("workspace_settings"), GIVEN)
 
-    assert "The address is “port-2”" in page.content.decode()
+    assert "is taken by another workspace" in page.content.decode()
+    assert Workspace.objects.filter(slug="harbour", name="Harbour").exists()
 
 
 def test_a_form_that_is_not_valid_is_shown_again():

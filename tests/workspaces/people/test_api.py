@@ -50,12 +50,14 @@ def test_whoever_makes_a_workspace_owns_it():
     assert Workspace.objects.get(slug="tides").created_by == charlie
 
 
-def test_a_taken_address_gets_a_number():
+def test_a_taken_address_is_refused_unless_the_name_makes_it():
     cast = rows.make_cast()
 
-    response = client(cast.charlie).post(LIST, {"name": "Other", "slug": "harbour"})
+    named = client(cast.charlie).post(LIST, {"name": "Other", "slug": "harbour"})
+    made = client(cast.charlie).post(LIST, {"name": "Harbour"})
 
-    assert (response.status_code, response.json()["slug"]) == (201, "harbour-2")
+    assert_problem(named, 409, "slug_taken")
+    assert (made.status_code, made.json()["slug"]) == (201, "harbour-2")
 
 
 def test_each_unusable_field_is_named():

@@ -67,7 +67,7 @@ def test_an_exact_address_is_given_once():
     people_services.workspace_create(name="Harbour", owner=None)
 
     with pytest.raises(ConflictError) as refused:
-        people_services.workspace_create(name="Another", slug="harbour", owner=None, is_exact=True)
+        people_services.workspace_create(name="Another", slug="harbour", owner=None)
 
     assert refused.value.code == "slug_taken"
     assert Workspace.objects.count() == 1

@@ -82,14 +82,15 @@ def test_a_new_workspace_belongs_to_who_made_it():
     assert workspace.created_by == alice
 
 
-def test_a_taken_address_gets_a_number():
+def test_a_taken_address_is_refused():
     cast = make_cast("Harbour")
 
     response = client_of(cast.alice).post(
         reverse("workspaces:workspace_create"), {"name": "Another", "slug": "harbour"}
     )
 
-    assert response["Location"] == reverse("ingestion:document_list", args=["harbour-2"])
+    assert "is taken by another workspace" in response.content.decode()
+    assert not Workspace.objects.filter(name="Another").exists()
 
 
 def test_an_owner_sees_the_members():

@@ -30,9 +30,7 @@ class Command(DataCommand):
 
     def handle(self, *_args: Any, name: str, slug: str, owner: str, **options: Any) -> None:
         person = people_queries.person(email=owner) if owner else people_queries.only_person()
-        workspace = people_services.workspace_create(
-            name=name, slug=slug, owner=person, is_exact=bool(slug)
-        )
+        workspace = people_services.workspace_create(name=name, slug=slug, owner=person)
         # Only the operator has a command line.
         services.installation_model_allow(workspace=workspace, is_allowed=True)
         answer = {
