@@ -28,7 +28,7 @@ from django.utils import timezone
 from kb_project.errors import ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
 from workspaces import editions, sql
-from workspaces.models import ApiToken, Capability, Membership, Right, User, Workspace
+from workspaces.models import Capability, Membership, Right, User, Workspace
 
 # The columns of ``sql.MEMBERSHIP``, named and ordered as in the models.
 MEMBERSHIP: Final = ("id", "workspace_id", "user_id", "role", "capabilities", "created_at")
@@ -230,7 +230,8 @@ def workspace_with(
     if has_restricted:
         workspace = _within_grants(membership, capability, at_source=at_source)
     if user.token is not None:
-        _narrow(membership, user.token, capability)
+        membership.narrow_to(user.token)
+        _check_token(membership, capability)
     workspace.membership = membership
     return workspace
 
@@ -262,12 +263,11 @@ def _hide(membership: Membership, collections: Sequence[uuid.UUID]) -> None:
     set_scope(workspace_id=membership.workspace_id)
 
 
-def _narrow(membership: Membership, token: ApiToken, capability: Capability) -> None:
-    """Limit the membership to its token. Raises ForbiddenError if that lacks the capability."""
-    membership.narrow_to(token)
-    if not membership.may(capability):
+def _check_token(membership: Membership, capability: Capability) -> None:
+    """Raise ForbiddenError if the member has the capability, and the token used does not."""
+    if capability in membership.lost_to_token:
         raise ForbiddenError(
-            f"The token {token} may not {capability.label}.",
+            f"The token {membership.token} may not {capability.label}.",
             code="token_lacks_capability",
             kept="Nothing was changed.",
             next_step=f"Use a token with the capability '{capability.value}'.",
@@ -291,6 +291,8 @@ def deleted_workspace(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
 def check_right(workspace: Workspace, right: Right) -> None:
     """Raise ForbiddenError if the settings do not give the user who passed the gate the right."""
     if not workspace.allows(right):
+        if workspace.membership is not None:
+            _check_token(workspace.membership, workspace.needed_for(right))
         raise ForbiddenError(
             f"In {workspace.name} you may not {right.label}.",
             kept="Nothing was changed.",

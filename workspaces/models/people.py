@@ -193,10 +193,13 @@ class Workspace(models.Model):
     def is_deleted(self) -> bool:
         return self.purge_at is not None
 
+    def needed_for(self, right: Right) -> Capability:
+        """Return the capability that the right takes, as its switch is set now."""
+        return right.usual if getattr(self, right.field) else right.restricted
+
     def allows(self, right: Right) -> bool:
         """Whether the user who passed the gate has the right; True for commands and jobs."""
-        needed = right.usual if getattr(self, right.field) else right.restricted
-        return self.membership is None or self.membership.may(needed)
+        return self.membership is None or self.membership.may(self.needed_for(right))
 
     @property
     def may_delete_for_good(self) -> bool:
@@ -282,6 +285,10 @@ class Membership(TenantModel):
     capabilities = ArrayField(models.CharField(max_length=20, choices=Capability.choices))
     created_at = models.DateTimeField(auto_now_add=True)
 
+    # The token that it was narrowed to, and the capabilities that this took; not columns.
+    token: ApiToken | None = None
+    lost_to_token: Sequence[str] = ()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["workspace", "user"], name="membership_once"),
@@ -301,6 +308,8 @@ class Membership(TenantModel):
 
     def narrow_to(self, token: ApiToken) -> None:
         """Keep only the capabilities that the token has too, of this row in memory."""
+        self.token = token
+        self.lost_to_token = [one for one in self.capabilities if one not in token.capabilities]
         self.capabilities = [one for one in self.capabilities if one in token.capabilities]
 
 

@@ -200,8 +200,7 @@ def sender_may(invitation: Invitation) -> bool:
         sender = rows.filter(user=invitation.created_by_id, user__is_active=True).first()
     if sender is None:
         return False
-    needed = INVITE.usual if workspace.editors_invite else INVITE.restricted
-    return sender.may(needed) and sender.rank >= Role(invitation.role).rank
+    return sender.may(workspace.needed_for(INVITE)) and sender.rank >= Role(invitation.role).rank
 
 
 def _is_member(workspace: Workspace, user: User) -> bool:

@@ -57,6 +57,20 @@ def test_the_refusal_says_which_capability_the_token_lacks(cast: rows.Cast):
     assert problem["next_step"] == "Use a token with the capability 'edit'."
 
 
+def test_a_token_without_what_a_right_takes_is_named_unless_its_person_lacks_it_too(
+    cast: rows.Cast,
+):
+    path = address(cast.workspace, "invitations/")
+    bobs = client_with(rows.make_token(cast.workspace, cast.bob)[1])
+
+    problem = assert_problem(
+        owner_token(cast, Capability.OWN).get(path), 403, "token_lacks_capability"
+    )
+
+    assert problem["next_step"] == "Use a token with the capability 'administer'."
+    assert assert_problem(bobs.get(path), 403, "forbidden")["next_step"] == "Ask Alice."
+
+
 def test_a_token_does_what_it_was_given(cast: rows.Cast):
     program = owner_token(cast, Capability.EDIT)
 
