@@ -40,7 +40,7 @@ from workspaces.models import Capability, User, Workspace
 
 Input = type[Serializer[Any]]
 Method = Callable[..., HttpResponseBase]
-ERRORS: Final = (400, 401, 404)
+ERRORS: Final = (400, 401, 404, 429)
 """Errors that every operation may give."""
 PART: Final = re.compile(r"(\.|\[\d+\]).*", re.DOTALL)
 """What follows a field's name in a form: "scope.tags" is a field of a field, "tags[0]" an item."""
@@ -182,8 +182,11 @@ class Operation:
         query = () if self.query is None else (self.query,)
         takes = dict.fromkeys(self.media_types, self.takes)
         shown = self.gives if isinstance(self.gives, dict) else self._responses()
+        unreadable = (415,) if self.takes is not None else ()
         forbidden = () if self.needs == Capability.READ else (403,)
-        failed = dict.fromkeys((*ERRORS, *forbidden, *self.errors), ProblemSerializer)
+        changed = (412,) if self._takes_revisions() else ()
+        statuses = (*ERRORS, *unreadable, *forbidden, *changed, *self.errors)
+        failed = dict.fromkeys(statuses, ProblemSerializer)
         return extend_schema(
             operation_id=self.operation_id,
             description=self.description,
@@ -192,6 +195,11 @@ class Operation:
             responses={**shown, **failed},
             filters=False,
         )
+
+    def _takes_revisions(self) -> bool:
+        """Whether a client can say which revisions it saw, in a header or in the body."""
+        in_body = getattr(self.takes, "_declared_fields", {})
+        return "expected" in in_body or any(one.name == "If-Match" for one in self.parameters)
 
     def _responses(self) -> dict[int, Any]:
         if self.previews is None:

@@ -16,7 +16,7 @@ from ingestion.audit import queries
 from ingestion.audit.queries import ACTIONS, VIA, AuditEntry, AuditFilter
 from ingestion.curation.history_presenters import day_of, midnight
 from ingestion.documents import forms
-from ingestion.models import EventKind
+from ingestion.history import queries as history_queries
 from kb_project.errors import InputError
 from kb_project.http.spreadsheets import safe_cell
 from workspaces.models import AuditAction, Workspace
@@ -102,7 +102,7 @@ def audit_context(*, workspace: Workspace, query: QueryDict) -> dict[str, Any]:
         "kinds": [(one, capfirst(one)) for one in queries.object_kinds(workspace=workspace)],
         "actions": [
             ("Workspace", AuditAction.choices),
-            ("Documents and entities", EventKind.choices),
+            ("Documents and entities", history_queries.LISTED),
         ],
         "ways": VIA.items(),
     }

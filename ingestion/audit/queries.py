@@ -19,7 +19,7 @@ from workspaces.audit import sentences
 from workspaces.models import AuditAction, AuditEvent, User, Workspace
 
 VIA: Final = {"page": "Page", "api": "API", "command": "Command", "schedule": "Schedule"}
-ACTIONS: Final = [*AuditAction.choices, *EventKind.choices]
+ACTIONS: Final = [*AuditAction.choices, *history_queries.LISTED]
 _AUDIT, _HISTORY = "audit", "history"
 EventT = TypeVar("EventT", bound=Model)
 

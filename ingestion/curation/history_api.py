@@ -19,7 +19,7 @@ from ingestion.history import queries
 from ingestion.history.api import IF_MATCH, ReasonSerializer, change_of, correcting
 from ingestion.history.recording import REASON_LENGTH
 from ingestion.knowledge import queries as knowledge_queries
-from ingestion.models import EventKind, HistoryEvent, ResolutionDecision, Verdict
+from ingestion.models import HistoryEvent, ResolutionDecision, Verdict
 from ingestion.resolution import queries as resolution_queries
 from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces import access
@@ -75,7 +75,7 @@ class EventSerializer(serializers.Serializer[Any]):
         source="event.sequence",
         help_text="The event's number, which is also the new revision of everything it changed.",
     )
-    kind = serializers.ChoiceField(choices=EventKind.choices, source="event.kind")
+    kind = serializers.ChoiceField(choices=queries.LISTED, source="event.kind")
     sentence = serializers.CharField()
     who = serializers.CharField()
     when = serializers.DateTimeField()
@@ -151,7 +151,7 @@ class HistoryListApi(WorkspaceAPIView):
             required=False, help_text="Id of an entity, relationship or document."
         )
         user = serializers.IntegerField(required=False)
-        kind = serializers.ChoiceField(choices=EventKind.choices, required=False)
+        kind = serializers.ChoiceField(choices=queries.LISTED, required=False)
         before = serializers.IntegerField(
             required=False, min_value=1, help_text="A sequence number: only earlier events."
         )
@@ -195,7 +195,7 @@ class HistoryUndoApi(WorkspaceAPIView):
         takes=ReasonSerializer,
         gives=EventSerializer,
         previews=EffectSerializer,
-        errors=(403, 409, 412),
+        errors=(403, 409),
         is_once=True,
         parameters=(PREVIEW,),
     )

@@ -62,7 +62,7 @@ class HistoryPage:
 
     @property
     def kinds(self) -> list[tuple[str, str]]:
-        return [(str(value), str(label)) for value, label in EventKind.choices]
+        return queries.LISTED
 
 
 def filter_of(query: QueryDict) -> Filter:
@@ -70,7 +70,7 @@ def filter_of(query: QueryDict) -> Filter:
     kind = query.get("kind", "")
     return Filter(
         person=forms.number(query, "person"),
-        kind=kind if kind in EventKind.values else "",
+        kind=kind if kind in dict(queries.LISTED) else "",
         since=day_of(query.get("since", "")),
         until=day_of(query.get("until", "")),
         before=forms.number(query, "before"),

@@ -76,8 +76,8 @@ def expected_of(request: ApiRequest, subject_id: uuid.UUID) -> dict[uuid.UUID, i
 
 
 VIA: Final = "api"
-changing: Final = partial(writing, errors=(400, 409, 412), is_once=True)
-correcting: Final = partial(curating, errors=(400, 409, 412), is_once=True)
+changing: Final = partial(writing, errors=(400, 409), is_once=True)
+correcting: Final = partial(curating, errors=(400, 409), is_once=True)
 
 
 class ReasonSerializer(serializers.Serializer[Any]):

@@ -72,6 +72,8 @@ FOR_GOOD: Final = (
     Kind.COLLECTION_DELETED,
 )
 """Events that cannot be undone. A collection has nothing to lose: it can be made again."""
+LISTED: Final = [(str(one), str(label)) for one, label in Kind.choices if one != Kind.COPIED]
+"""The kinds that are listed, with their labels: what was copied into an edition never is."""
 
 
 @dataclass(frozen=True, slots=True)

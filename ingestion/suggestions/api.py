@@ -249,7 +249,7 @@ class SuggestionAcceptAboveApi(WorkspaceAPIView):
         """Preview accepting every case with at least this certainty."""
         return services.accept_above_preview(workspace=self.workspace, **self.query())
 
-    @deciding_cases("suggestion_accept_above", takes=InputSerializer)
+    @deciding_cases("suggestion_accept_above", takes=InputSerializer, errors=(400, 409, 412))
     def post(self) -> object:
         """Accept every case with at least this certainty. One undo reverts all of them."""
         change, wanted = change_of(self)

@@ -181,7 +181,7 @@ class ModelTestApi(WaitingAPIView):
         "models_test",
         takes=ModelsApi.InputSerializer,
         gives=TestSerializer,
-        errors=(400, 409, 429, 503),
+        errors=(400, 409, 503),
     )
     def post(self) -> object:
         """Call the endpoint, and report what it supports.
@@ -291,7 +291,7 @@ class RerankerTestApi(WaitingAPIView):
         "reranker_test",
         takes=RerankerApi.InputSerializer,
         gives=TestSerializer,
-        errors=(400, 409, 429, 503),
+        errors=(400, 409, 503),
     )
     def post(self) -> object:
         """Have the reranker order three sentences, and report the result.

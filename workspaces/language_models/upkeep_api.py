@@ -70,7 +70,7 @@ class EmbeddingApi(WaitingAPIView):
         takes=InputSerializer,
         gives=OutputSerializer,
         status=202,
-        errors=(400, 409, 429, 503),
+        errors=(400, 409, 503),
     )
     def put(self) -> object:
         """Build a second index with another model, which replaces the one in use when complete.

@@ -67,7 +67,7 @@ class WorkspaceListApi(APIView):
 
     @extend_schema(
         operation_id="workspace_list",
-        responses={200: OutputSerializer, 401: ProblemSerializer, 404: ProblemSerializer},
+        responses={200: OutputSerializer, **dict.fromkeys((401, 404, 429), ProblemSerializer)},
     )
     def get(self, request: ApiRequest) -> Response:
         """List your workspaces, with deleted ones that you own and can restore."""
@@ -80,7 +80,7 @@ class WorkspaceListApi(APIView):
         request=InputSerializer,
         responses={
             201: WorkspaceSerializer,
-            **dict.fromkeys((400, 401, 403, 409), ProblemSerializer),
+            **dict.fromkeys((400, 401, 403, 409, 415, 429), ProblemSerializer),
         },
     )
     def post(self, request: ApiRequest) -> Response:
@@ -195,7 +195,7 @@ class ProfileApi(APIView):
 
     @extend_schema(
         operation_id="profile",
-        responses={200: OutputSerializer, **dict.fromkeys((401, 403), ProblemSerializer)},
+        responses={200: OutputSerializer, **dict.fromkeys((401, 403, 429), ProblemSerializer)},
     )
     def get(self, request: ApiRequest) -> Response:
         """View your profile."""
@@ -204,7 +204,10 @@ class ProfileApi(APIView):
     @extend_schema(
         operation_id="profile_edit",
         request=InputSerializer,
-        responses={200: OutputSerializer, **dict.fromkeys((400, 401, 403), ProblemSerializer)},
+        responses={
+            200: OutputSerializer,
+            **dict.fromkeys((400, 401, 403, 415, 429), ProblemSerializer),
+        },
     )
     def patch(self, request: ApiRequest) -> Response:
         """Change your profile."""

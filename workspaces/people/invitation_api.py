@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -70,7 +70,7 @@ class InvitationListApi(WaitingAPIView):
         takes=InputSerializer,
         gives=IssuedSerializer,
         status=201,
-        errors=(403, 409, 429),
+        errors=(403, 409),
     )
     def post(self) -> object:
         """Invite by e-mail, or create a link. Valid for seven days."""
@@ -99,7 +99,7 @@ class InvitationApi(WorkspaceAPIView):
 class InvitationRenewApi(WaitingAPIView):
     """Send an invitation again."""
 
-    @reading("invitation_renew", at_source=True, gives=IssuedSerializer, errors=(403, 409, 429))
+    @reading("invitation_renew", at_source=True, gives=IssuedSerializer, errors=(403, 409))
     def post(self, invitation_id: UUID) -> Issued:
         """Give an invitation a new link and seven more days. The former link stops working."""
         return inviting.invitation_renew(
@@ -133,13 +133,16 @@ class JoinedSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
 
 
+ANSWER_ERRORS: Final = (400, 401, 403, 404, 409, 415, 429)
+
+
 def _answering(operation_id: str, act: Any, gives: Any, description: str) -> type[APIView]:
     class InvitationAnswerApi(APIView):
         @extend_schema(
             operation_id=operation_id,
             description=description,
             request=InvitationLinkSerializer,
-            responses={200: gives, **dict.fromkeys((400, 401, 403, 404, 409), ProblemSerializer)},
+            responses={200: gives, **dict.fromkeys(ANSWER_ERRORS, ProblemSerializer)},
         )
         def post(self, request: ApiRequest) -> Response:
             check_no_token(request)

@@ -61,7 +61,7 @@ def test_the_history_is_narrowed(desk: Desk):
     assert first["sentence"] == MERGED_AGAIN
 
 
-@pytest.mark.parametrize("query", ["?subject=x", "?kind=x", "?before=0", "?user=x"])
+@pytest.mark.parametrize("query", ["?subject=x", "?kind=x", "?kind=copied", "?before=0", "?user=x"])
 def test_what_is_no_filter_is_refused(desk: Desk, query: str):
     assert_problem(look(desk, query), 400, "invalid_input")
 

@@ -217,10 +217,22 @@ def test_every_operation_says_how_it_may_fail(schema: dict[str, Any]):
         failures = {
             status: answer for status, answer in operation["responses"].items() if status >= "4"
         }
-        assert "401" in failures, name
+        assert {"401", "429"} <= set(failures), name
+        assert "415" in failures or "requestBody" not in operation, name
+        if "412" in failures and name != "suggestion_accept_above":
+            assert takes_revisions(schema, operation), name
         for answer in failures.values():
             body = answer["content"]["application/json"]["schema"]
             assert body == {"$ref": "#/components/schemas/Problem"}
+
+
+def takes_revisions(schema: dict[str, Any], operation: dict[str, Any]) -> bool:
+    """Whether a client can say which revisions it saw, in a header or in the body."""
+    headers = {one["name"] for one in operation.get("parameters", [])}
+    body = operation.get("requestBody", {"content": {}})["content"].get("application/json", {})
+    shape = body.get("schema", {}).get("$ref", "").rpartition("/")[2]
+    fields = schema["components"]["schemas"].get(shape, {}).get("properties", {})
+    return "If-Match" in headers or "expected" in fields
 
 
 def test_what_writes_may_be_forbidden(schema: dict[str, Any]):
