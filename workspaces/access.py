@@ -222,7 +222,7 @@ def workspace_with(
         raise _deleted(workspace) if membership.may(Capability.OWN) else _no_workspace()
     if not membership.may(capability):
         raise ForbiddenError(
-            f"In {workspace.name} you are {membership.get_role_display().lower()} and may not"
+            f"In {workspace.name} you are {membership.role_with_article} and may not"
             f" {capability.label}.",
             kept="Nothing was changed.",
             next_step=who_can_grant(workspace),

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
-from django.utils.text import capfirst
 
 from ingestion.audit import queries
 from ingestion.audit.queries import ACTIONS, VIA, AuditEntry, AuditFilter
@@ -99,7 +98,9 @@ def audit_context(*, workspace: Workspace, query: QueryDict) -> dict[str, Any]:
         "page": page,
         "entries": queries.entries(workspace=workspace, at=list(page.object_list)),
         "people": [(one.pk, str(one)) for one in queries.people(workspace=workspace)],
-        "kinds": [(one, capfirst(one)) for one in queries.object_kinds(workspace=workspace)],
+        "kinds": [
+            (one, queries.object_label(one)) for one in queries.object_kinds(workspace=workspace)
+        ],
         "actions": [
             ("Workspace", AuditAction.choices),
             ("Documents and entities", history_queries.LISTED),

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Value
+from django.utils.text import capfirst
 
 from ingestion.history import queries as history_queries, sentences as history_sentences
 from ingestion.models import EventKind, HistoryEvent, HistorySubject, SubjectKind
@@ -59,6 +60,18 @@ class AuditEntry:
     after: Mapping[str, Any]
     request_id: str
     is_undone: bool = False
+
+    @property
+    def object_label(self) -> str:
+        return object_label(self.object_kind)
+
+
+def object_label(kind: str) -> str:
+    """
+    >>> object_label("relationship"), object_label("group")
+    ('Fact', 'Group')
+    """
+    return str(dict(SubjectKind.choices).get(kind, capfirst(kind)))
 
 
 def places(*, workspace: Workspace, wanted: AuditFilter) -> QuerySet[Any, Place]:

@@ -95,7 +95,7 @@ def decision_undo(request: UserRequest, workspace: Workspace, decision_id: UUID)
     decision = resolution_queries.decision_get(workspace=workspace, decision_id=decision_id)
     try:
         undoing.decision_undo(workspace=workspace, decision=decision, user=request.user)
-        messages.success(request, f"Taken back. {FOLLOWS}")
+        messages.success(request, f"Undone. {FOLLOWS}")
     except ConflictError as error:
         messages.warning(request, error.sentence)
     entity = resolution_queries.entity_of_key(workspace=workspace, key=decision.left_key)

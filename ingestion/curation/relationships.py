@@ -128,10 +128,10 @@ def _refuse_linked(workspace: Workspace, source: Entity, target: Entity) -> None
     there = rows.values_list("pk", flat=True).first()
     if there is not None:
         raise ConflictError(
-            f"There is already a relationship from '{source.name}' to '{target.name}'.",
+            f"There is already a fact that links '{source.name}' to '{target.name}'.",
             code="relationship_exists",
             kept=UNCHANGED,
-            next_step="Edit the existing relationship.",
+            next_step="Edit the existing fact.",
             fields={"relationship": str(there)},
         )
 

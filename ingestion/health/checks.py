@@ -252,8 +252,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     ),
     Check(
         "entities",
-        "entity or relationship has a name, description or count that no document supports",
-        "entities or relationships have names, descriptions or counts that no document supports",
+        "entity or fact has a name, description or count that no document supports",
+        "entities or facts have names, descriptions or counts that no document supports",
         by(
             sql.UNSUPPORTED_ENTITIES,
             sql.MISCOUNTED_ENTITIES,
@@ -276,8 +276,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     ),
     Check(
         "projection",
-        "entity or relationship differs in the graph projection",
-        "entities or relationships differ in the graph projection",
+        "entity or fact differs in the graph projection",
+        "entities or facts differ in the graph projection",
         (comparisons.in_projection,),
         "The projection is rebuilt from the tables.",
         lambda workspace_id, _: projection.rebuild(workspace_id, graph_store()),

@@ -175,7 +175,7 @@ def _edited(event: HistoryEvent) -> str:
 # --- links, decisions and undoing -----------------------------------------------------------------
 def _link(event: HistoryEvent) -> str:
     ends = event.details
-    return f"from {name(event, ends.get('source'))} to {name(event, ends.get('target'))}"
+    return f"fact that links {name(event, ends.get('source'))} to {name(event, ends.get('target'))}"
 
 
 def _linked(event: HistoryEvent) -> str:
@@ -184,7 +184,7 @@ def _linked(event: HistoryEvent) -> str:
 
 
 def _link_was(verb: str) -> PassiveSentence:
-    return lambda event, of: f"The relationship {_link(event)} was {verb}"
+    return lambda event, of: f"The {_link(event)} was {verb}"
 
 
 def _claim(verb: str) -> ActiveSentence:
@@ -285,8 +285,8 @@ _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.MENTIONS_MOVED: _moved_mentions,
     EventKind.NOT_THE_SAME: lambda event: f"marked {_all(event)} as not the same",
     EventKind.RELATIONSHIP_CREATED: _linked,
-    EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the relationship {_link(event)}",
-    EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the relationship {_link(event)}",
+    EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the {_link(event)}",
+    EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the {_link(event)}",
     EventKind.GRAPH_IMPORTED: _imported,
     EventKind.DOCUMENT_ADDED: _plain("added"),
     EventKind.DOCUMENT_EDITED: _plain("edited"),
@@ -315,7 +315,7 @@ _PASSIVE: Final[Mapping[str, PassiveSentence]] = {
     EventKind.ENTITY_SPLIT: _split_off,
     EventKind.MENTIONS_MOVED: _were_moved,
     EventKind.NOT_THE_SAME: lambda event, of: f"{_all(event)} were marked as not the same",
-    EventKind.RELATIONSHIP_CREATED: _link_was("created"),
+    EventKind.RELATIONSHIP_CREATED: _link_was("added"),
     EventKind.RELATIONSHIP_EDITED: _link_was("edited"),
     EventKind.RELATIONSHIP_DELETED: _link_was("deleted"),
     EventKind.GRAPH_IMPORTED: _was_imported,

@@ -11,6 +11,7 @@ from typing import Any, Final
 from ingestion.documents import queries
 from ingestion.documents.outcomes import DocumentOutcome
 from ingestion.models import DocumentState
+from kb_project.text.words import counted
 from workspaces.models import Workspace
 
 REFUSED: Final = {
@@ -73,10 +74,12 @@ def as_text(
     for path, sentence in intake.refused:
         yield f"{'Refused':<16}{'':>32}  {path.name}\n    {sentence}"
     paused = f", {total['paused']} paused" if total["paused"] else ""
+    attention = total["needs_attention"] + total["refused"]
     yield (
-        f"{total['documents']} documents, {total['needs_attention'] + total['refused']} need"
-        f" attention{paused}; the workspace has {total['entities']} entities and"
-        f" {total['relationships']} relationships. {total['seconds']} s"
+        f"{counted(total['documents'], 'document')},"
+        f" {counted(attention, 'needs attention', 'need attention')}{paused}; the workspace has"
+        f" {counted(total['entities'], 'entity', 'entities')} and"
+        f" {counted(total['relationships'], 'relationship')}. {total['seconds']} s"
     )
 
 

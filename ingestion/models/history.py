@@ -19,9 +19,9 @@ class EventKind(models.TextChoices):
     ENTITY_SPLIT = "entity_split", "Entity split"
     MENTIONS_MOVED = "mentions_moved", "Mentions moved"
     NOT_THE_SAME = "not_the_same", "Said to be different"
-    RELATIONSHIP_CREATED = "relationship_created", "Relationship created"
-    RELATIONSHIP_EDITED = "relationship_edited", "Relationship edited"
-    RELATIONSHIP_DELETED = "relationship_deleted", "Relationship deleted"
+    RELATIONSHIP_CREATED = "relationship_created", "Fact added"
+    RELATIONSHIP_EDITED = "relationship_edited", "Fact edited"
+    RELATIONSHIP_DELETED = "relationship_deleted", "Fact deleted"
     GRAPH_IMPORTED = "graph_imported", "Graph imported"
     CLAIM_EDITED = "claim_edited", "Claim edited"
     CLAIM_DELETED = "claim_deleted", "Claim deleted"
@@ -39,13 +39,13 @@ class EventKind(models.TextChoices):
     COLLECTION_RENAMED = "collection_renamed", "Collection renamed"
     COLLECTION_DELETED = "collection_deleted", "Collection deleted"
     DECISION_UNDONE = "decision_undone", "A model's decision undone"
-    UNDO = "undo", "Undone"
+    UNDO = "undo", "Undo"
     COPIED = "copied", "Copied into an edition"
 
 
 class SubjectKind(models.TextChoices):
     ENTITY = "entity", "Entity"
-    RELATIONSHIP = "relationship", "Relationship"
+    RELATIONSHIP = "relationship", "Fact"
     CLAIM = "claim", "Claim"
     CONFLICT = "conflict", "Conflict"
     DOCUMENT = "document", "Document"

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Length
 
-from ingestion.models import Alias, Entity, MergeSuggestion, ResolutionDecision, Verdict
+from ingestion.models import (
+    Alias,
+    Entity,
+    EventKind,
+    MergeSuggestion,
+    ResolutionDecision,
+    Verdict,
+)
 from ingestion.resolution.decisions import load_resolution
 from ingestion.resolution.overrides import PLAIN, NameResolution
 from kb_project.errors import found
@@ -91,10 +98,12 @@ def _view(
 
 
 def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionView]:
-    """Decisions about an entity's names, latest first."""
+    """Decisions about an entity's names, latest first; not those of renames that were undone."""
     aliases = entity.aliases.filter(workspace=workspace).values_list("key", flat=True)
     rows = decisions(workspace=workspace, keys={entity.key, *aliases})
-    return decision_views(workspace=workspace, rows=rows.exclude(verdict=Verdict.UNSURE)[:50])
+    rows = rows.exclude(verdict=Verdict.UNSURE)
+    rows = rows.exclude(event__kind=EventKind.ENTITY_EDITED, undone_at__isnull=False)
+    return decision_views(workspace=workspace, rows=rows[:50])
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ export class Tables {
       return row;
     });
     this.relationships.replaceChildren(...rows);
-    this.count.textContent = `Relationships in the picture (${edges.length})`;
+    this.count.textContent = `Facts in the picture (${edges.length})`;
   }
 }
 

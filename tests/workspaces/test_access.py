@@ -88,7 +88,7 @@ def test_who_lacks_a_right_learns_what_they_are_and_whom_to_ask():
         access.workspace_for_writing(user=cast.bob, workspace_id=cast.workspace.pk)
 
     assert refused.value.happened == (
-        "In Harbour you are viewer and may not add and change documents."
+        "In Harbour you are a viewer and may not add and change documents."
     )
     assert refused.value.next_step == "Ask Alice."
 

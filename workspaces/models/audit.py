@@ -1,4 +1,4 @@
-"""Who did what in a workspace, beside its documents and its graph."""
+"""Who did what in a workspace, besides its documents and its graph."""
 
 from __future__ import annotations
 

@@ -59,6 +59,10 @@ class Invitation(TenantModel):
     def rank(self) -> int:
         return Role(self.role).rank
 
+    @property
+    def role_with_article(self) -> str:
+        return Role(self.role).with_article
+
 
 class ExportState(models.TextChoices):
     WAITING = "waiting", "Being prepared"

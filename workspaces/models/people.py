@@ -89,6 +89,15 @@ class Role(models.TextChoices):
         return [capability.value for capability in list(Capability)[: self.rank + 1]]
 
     @property
+    def with_article(self) -> str:
+        """The role as a sentence names it.
+
+        >>> Role.OWNER.with_article, Role.VIEWER.with_article
+        ('an owner', 'a viewer')
+        """
+        return f"{'an' if self.label[0] in 'AEIOU' else 'a'} {self.label.lower()}"
+
+    @property
     def rank(self) -> int:
         """The role's place from the lowest: no one grants a role, or changes a member, above
         their own.
@@ -299,6 +308,10 @@ class Membership(TenantModel):
 
     def may(self, capability: Capability) -> bool:
         return capability.value in self.capabilities
+
+    @property
+    def role_with_article(self) -> str:
+        return Role(self.role).with_article
 
     @property
     def rank(self) -> int:

@@ -161,7 +161,7 @@ def _check_may_give(workspace: Workspace, user: User, role: Role) -> None:
     access.check_right(workspace, INVITE)
     if role.rank > members.rank_of(workspace, user):
         raise ForbiddenError(
-            f"You can't invite people as {role.label.lower()}, which is above your own role.",
+            f"You can't invite people as {role.with_article}, which is above your own role.",
             code="above_own_role",
             kept=UNCHANGED,
             next_step="Choose a role up to your own.",

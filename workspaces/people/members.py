@@ -179,8 +179,7 @@ def _check_rank(workspace: Workspace, user: User | None, member: Membership, rol
     if rank < Role.ADMIN.rank:
         raise _above("Only admins and owners may change members.")
     if member.rank > rank:
-        name = Role(member.role).label.lower()
-        raise _above(f"{member.user} is {name}: only an owner can change that.")
+        raise _above(f"{member.user} is {member.role_with_article}: only an owner can change that.")
     if role.rank > rank:
         raise _above(f"You can't give the role {role.label}, which is above your own.")
 

@@ -81,7 +81,7 @@ def role_set(request: UserRequest, workspace: Workspace, member_id: UUID) -> Htt
         )
     except KBError as error:
         return _member_page(request, workspace, problem=error)
-    messages.success(request, f"{member.user} is {member.get_role_display().lower()} now.")
+    messages.success(request, f"{member.user} is {member.role_with_article} now.")
     return redirect(MEMBERS, workspace.slug)
 
 

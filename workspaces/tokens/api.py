@@ -43,7 +43,7 @@ class TokenListApi(WorkspaceAPIView):
         capabilities = serializers.ListField(
             child=serializers.ChoiceField(choices=Capability.values),
             default=list,
-            help_text="What it may do beside reading, among your own capabilities.",
+            help_text="What it may do besides reading, among your own capabilities.",
         )
         expires_in_days = serializers.IntegerField(
             min_value=1,

@@ -238,7 +238,7 @@ def reason(entities: int, links: int, documents: int) -> str:
     """
     return (
         f"{_counted(entities, 'entity', 'entities')} with"
-        f" {_counted(links, 'relationship', 'relationships')} between them, mentioned in"
+        f" {_counted(links, 'fact', 'facts')} between them, mentioned in"
         f" {_counted(documents, 'document', 'documents')}."
     )
 

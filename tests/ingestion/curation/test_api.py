@@ -142,7 +142,7 @@ def test_a_link_is_made_worded_and_deleted(desk: Desk):
     stale = send(desk, desk.cast.alice, path, method="delete", headers={"If-Match": tag})
     assert_problem(stale, 412, "changed_meanwhile")
     event = send(desk, desk.cast.alice, path, method="delete").json()
-    assert event["sentence"] == "Alice deleted the relationship from 'Ada Lind' to 'Orran'."
+    assert event["sentence"] == "Alice deleted the fact that links 'Ada Lind' to 'Orran'."
     assert look(desk, path).status_code == 404
 
 

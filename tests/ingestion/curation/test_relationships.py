@@ -138,7 +138,7 @@ def test_what_was_deleted_says_by_whom(desk: Desk):
 
     assert refused.value.code == "deleted_before"
     assert refused.value.happened.startswith(
-        "The relationship from 'Acme Ltd' to 'Ada Lind' was deleted by Alice on "
+        "The fact that links 'Acme Ltd' to 'Ada Lind' was deleted by Alice on "
     )
     assert refused.value.fields["event"] == str(event.pk)
     with pytest.raises(NotFoundError):

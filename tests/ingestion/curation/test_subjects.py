@@ -95,7 +95,7 @@ def test_a_link_that_was_deleted_names_who_did_it(desk: Desk):
         living_link(desk.workspace, link)
 
     assert refused.value.happened.startswith(
-        "The relationship from 'Acme Ltd' to 'Ada Lind' was deleted by Alice on "
+        "The fact that links 'Acme Ltd' to 'Ada Lind' was deleted by Alice on "
     )
 
 

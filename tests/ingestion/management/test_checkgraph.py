@@ -59,7 +59,7 @@ def test_what_is_adrift_is_told_with_what_to_do(world: World):
 
     text = said("--workspace", "town", code=1)
 
-    assert "1 entity or relationship has a name, description or count" in text
+    assert "1 entity or fact has a name, description or count" in text
     assert "run 'checkgraph --repair'" in text
 
 

@@ -209,7 +209,7 @@ def test_people_read_a_table_with_what_needs_attention_under_its_line(folder: Pa
     assert table[0].split() == ["state", "chunks", "entities", "relationships", "document"]
     [place] = [number for number, line in enumerate(table) if line.startswith("Needs attention")]
     assert table[place + 1].startswith("    ")
-    assert table[-1].startswith("3 documents, 1 need attention")
+    assert table[-1].startswith("3 documents, 1 needs attention")
 
 
 # --- with a model ---------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_an_owner_changes_a_role():
 
     page = signed_in(cast.alice).post(at("role_set", bob.pk), {"role": "curator"}, follow=True)
 
-    assert "Bob is curator now." in page.content.decode()
+    assert "Bob is a curator now." in page.content.decode()
     assert member_of(cast, cast.bob).role == Role.CURATOR
 
 

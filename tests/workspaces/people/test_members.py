@@ -86,7 +86,7 @@ def test_giving_the_role_somebody_has_records_nothing():
 @pytest.mark.parametrize(
     ("target", "role", "says"),
     [
-        ("Alice", Role.VIEWER, "Alice is owner"),
+        ("Alice", Role.VIEWER, "Alice is an owner"),
         ("Bob", Role.OWNER, "above your own"),
         ("Dora", Role.OWNER, "above your own"),
     ],
@@ -276,7 +276,7 @@ def test_an_admin_cannot_remove_an_owner():
     cast = rows.make_cast()
     dora = add(cast.workspace, "Dora", Role.ADMIN)
 
-    with pytest.raises(ForbiddenError, match="Alice is owner"):
+    with pytest.raises(ForbiddenError, match="Alice is an owner"):
         members.member_remove(
             workspace=cast.workspace, user=dora, member_id=id_of(cast.workspace, cast.alice)
         )

@@ -85,7 +85,7 @@ def test_a_token_loses_what_its_member_loses(cast: rows.Cast):
 
     # What the member lacks is told as to the member.
     problem = assert_problem(response, 403, "forbidden")
-    assert "you are viewer" in problem["happened"]
+    assert "you are a viewer" in problem["happened"]
 
 
 def test_a_token_gets_nothing_that_its_member_gets_later(cast: rows.Cast):

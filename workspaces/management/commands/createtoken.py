@@ -30,7 +30,7 @@ class Command(DataCommand):
             "--may",
             default="",
             metavar="CAPABILITY,…",
-            help="What it may do beside reading: " + ", ".join(Capability.values[1:]) + ".",
+            help="What it may do besides reading: " + ", ".join(Capability.values[1:]) + ".",
         )
         parser.add_argument(
             "--days",

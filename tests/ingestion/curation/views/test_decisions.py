@@ -8,6 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from ingestion.curation import entities, undoing
+from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, Mention, ResolutionDecision
 from tests import rows
 from tests.ingestion.stages.resolve.said import Said, all_of, paper, run
@@ -73,8 +75,20 @@ def test_a_curator_joins_two_and_takes_it_back(cast: rows.Cast):
     assert "Undo" in shown
     assert undo(cast, cast.alice).status_code == 302
     assert named(cast) == {"jacob marley", "jacob marlez"}
-    assert "Taken back" in page(cast, cast.alice)
+    assert "Undone" in page(cast, cast.alice)
     assert undo(cast, cast.alice).status_code == 302
+
+
+def test_a_rename_that_was_undone_leaves_no_decision_on_the_page(cast: rows.Cast):
+    change = ChangeContext(cast.workspace, cast.alice)
+    with access.in_workspace(cast.workspace.pk):
+        renamed = entities.entity_edit(
+            change=change, entity=entity(cast, "jacob marlez"), name="Old Jacob"
+        )
+    with access.in_workspace(cast.workspace.pk):
+        undoing.event_undo(change=change, event=renamed.pk)
+
+    assert "Decided by Alice" not in page(cast, cast.alice, "jacob marlez")
 
 
 def test_a_curator_keeps_two_apart(cast: rows.Cast):

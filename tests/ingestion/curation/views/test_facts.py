@@ -61,7 +61,7 @@ def test_a_fact_is_added_in_either_direction(cast):
         (
             {"target": "skarrow", "description": "x"},
             409,
-            "There is already a relationship from 'Ada Lind'",
+            "There is already a fact that links 'Ada Lind'",
         ),
     ],
 )
@@ -91,10 +91,10 @@ def test_a_fact_is_worded_and_deleted_after_telling_what_goes(cast):
     before = shown(cast.alice, cast, "relationship_delete", fact.pk)
     deleted = followed(cast.alice, cast, "relationship_delete", fact.pk)
 
-    assert "Edited the relationship from 'Ada Lind' to 'Olaf Brekke'." in edited
+    assert "Edited the fact that links 'Ada Lind' to 'Olaf Brekke'." in edited
     assert "They met once." in edited
     assert "1 fact is hidden" in before
-    assert "Deleted the relationship from 'Ada Lind' to 'Olaf Brekke'." in deleted
+    assert "Deleted the fact that links 'Ada Lind' to 'Olaf Brekke'." in deleted
 
 
 def test_saving_what_is_there_closes_the_form(cast):
@@ -114,7 +114,7 @@ def test_who_comes_second_keeps_the_words(cast):
 
     assert late.status_code == 412
     assert "Second." in late.content.decode()
-    assert "Alice edited the relationship" in words(late)
+    assert "Alice edited the fact" in words(late)
 
 
 def test_a_reader_may_not_and_a_stranger_finds_nothing(cast):

@@ -259,10 +259,8 @@ def test_a_report_says_why_it_is_rated_so():
     report = write(topic)
 
     assert report.rating == rating(2, 1, 1)
-    assert report.reason == "2 entities with 1 relationship between them, mentioned in 1 document."
-    assert (
-        reason(1, 0, 0) == "1 entity with 0 relationships between them, mentioned in 0 documents."
-    )
+    assert report.reason == "2 entities with 1 fact between them, mentioned in 1 document."
+    assert reason(1, 0, 0) == "1 entity with 0 facts between them, mentioned in 0 documents."
 
 
 @given(*[st.integers(0, 10**6)] * 3)

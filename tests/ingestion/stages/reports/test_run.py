@@ -61,7 +61,7 @@ def test_a_report_has_a_readable_title_a_summary_and_a_rating(carol: Carol):
     assert report.summary.startswith("Scrooge and Marley ran a counting house")
     assert 0 < report.rating < 10
     assert report.rating_reason == (
-        "5 entities with 4 relationships between them, mentioned in 1 document."
+        "5 entities with 4 facts between them, mentioned in 1 document."
     )
     assert report.written_by == "extractive"
 
