@@ -126,8 +126,8 @@ def test_an_upload_is_previewed_confirmed_and_undone(cast: rows.Cast):
     shown = preview.json()
     assert shown["state"] == "preview"
     assert shown["summary"] == (
-        "Importing this file creates 2 new entities and 0 new facts, and adds 1 alias to entities"
-        " that are here."
+        "Importing this file creates 2 new entities and 0 new facts, and 1 alias of existing"
+        " entities."
     )
     assert [(one["outcome"], one["total"]) for one in shown["entities"]] == [
         ("new", 2),
