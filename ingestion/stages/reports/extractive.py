@@ -234,7 +234,7 @@ def rating(entities: int, links: int, documents: int) -> float:
 def reason(entities: int, links: int, documents: int) -> str:
     """
     >>> reason(2, 1, 4)
-    '2 entities with 1 relationship between them, mentioned in 4 documents.'
+    '2 entities with 1 fact between them, mentioned in 4 documents.'
     """
     return (
         f"{_counted(entities, 'entity', 'entities')} with"

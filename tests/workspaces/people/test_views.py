@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from tests.rows import PASSWORD, make_cast, make_user, make_workspace
 from workspaces.models import Workspace
@@ -133,3 +134,16 @@ def test_a_workspace_is_found_by_its_id_too():
     response = client_of(cast.bob).get(reverse("workspaces:member_list", args=[cast.workspace.pk]))
 
     assert response.status_code == 200
+
+
+def test_without_mail_the_page_of_members_shows_the_link_to_pass_on(settings: Settings):
+    settings.EMAIL_BACKEND = settings.CONSOLE_MAIL
+    invite = reverse("workspaces:member_invite", args=["harbour"])
+
+    page = client_of(make_cast("Harbour").alice).post(
+        invite, {"email": "dora@example.com", "role": "editor"}
+    )
+
+    text = " ".join(page.content.decode().split())
+    assert "No mail is set up on this server, so nothing was sent" in text
+    assert "http://testserver/invitations/" in text
