@@ -2,8 +2,10 @@
 
 Sentences are chosen greedily for what they add (Lin and Bilmes 2011, a submodular gain): how much
 the entities they name matter in the topic, less for those already covered, less for documents
-already quoted, nothing for a near copy. Form matters too: a sentence that makes sense alone is
-better than one that begins with "He". The title is given beforehand (``naming``).
+already quoted, nothing for a near copy. How well they fit the topic counts: one name shared with it
+makes no sentence about *Paris* one about *The Paris Commune*. Form matters too: a sentence that
+makes sense alone is better than one that begins with "He". The title is given beforehand
+(``naming``).
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ from uuid import UUID
 
 import regex
 
+from ingestion.models.communities import OTHER_TOPICS
+from ingestion.stages.reports.titles import parts_of
 from kb_project.text.languages import HAN
 from kb_project.text.names import normalise_name
 from kb_project.text.statements import is_ended, is_labelled, needs_context
+from kb_project.text.terms import terms
 
 MOST_SUMMARY: Final = 3
 MOST_FINDINGS: Final = 10
@@ -36,6 +41,11 @@ NEAR_COPY: Final = 0.6
 INTRODUCING: Final = 1.3
 # An introduction opens the report unless it reads worse than this on its own.
 LEAST_SHAPE: Final = 0.9
+# An introduction of anything but the title's subject opens the report unless it fits the topic less
+# than this share of the best fit.
+LEAST_FIT: Final = 0.7
+# Fit of a sentence that has none of the title's words, compared with 1.25 of one that has all.
+UNTITLED: Final = 0.25
 # Factor for a sentence that begins in another script than most of the topic's.
 OTHER_SCRIPT: Final = 0.3
 # Once there are enough findings, stop at sentences that gain less than this share of the first's
@@ -61,7 +71,7 @@ class Sentence:
 
     ``text`` is the quote on one line. ``entities`` are those it names, ``introduces`` those whose
     descriptions begin with it. ``states`` means that it states a relationship, ``leads`` that its
-    document begins with it.
+    document begins with it. It stands ``under`` its document's title and its headings.
     """
 
     chunk: UUID
@@ -73,6 +83,7 @@ class Sentence:
     introduces: frozenset[UUID] = frozenset()
     states: bool = False
     leads: bool = False
+    under: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +126,9 @@ class Report:
 
 def write(topic: Topic) -> Report:
     pulls = {member.id: member.weight for member in topic.members}
-    chosen = choose(topic.sentences, pulls)
-    first = opening(topic)
+    fits = fits_of(topic)
+    chosen = choose(topic.sentences, pulls, fits)
+    first = opening(topic, fits)
     if first in chosen:
         chosen.sort(key=lambda one: one != first)
     most = min(MOST_SUMMARY, max(1, len(chosen) // 3))
@@ -132,23 +144,58 @@ def write(topic: Topic) -> Report:
     )
 
 
-def opening(topic: Topic) -> Sentence | None:
-    """The sentence that says what the title's name is; else what the topic's chief member is."""
+def fits_of(topic: Topic) -> dict[Sentence, float]:
+    """How well each sentence fits the topic, whatever it names: 0.1 to 1.25.
+
+    By the words of the title in it and above it, and by how many of the topic's sentences its
+    document has: a document with one of them is about something else more often than one with ten.
+    """
+    title = set() if topic.title == OTHER_TOPICS else set(terms(topic.title))
+    of_document = Counter(one.document for one in topic.sentences)
+    fits: dict[Sentence, float] = {}
+    for one in topic.sentences:
+        shared = title.intersection(terms(" ".join([one.text, *one.under]))) if title else title
+        number = of_document[one.document]
+        fits[one] = (UNTITLED + len(shared) / (len(title) or 1)) * number / (number + 1)
+    return fits
+
+
+def opening(topic: Topic, fits: Mapping[Sentence, float]) -> Sentence | None:
+    """The sentence that says what the title's name is; else what the topic's chief member is.
+
+    A name that is only part of the title, and a chief member, are often known for something else.
+    """
+    keys = {member.id: normalise_name(member.name) for member in topic.members}
     title = normalise_name(topic.title)
+    subjects = {normalise_name(part) for part in parts_of(topic.title)}
+    least = LEAST_FIT * max(fits.values(), default=0.0)
     members = sorted(topic.members, key=lambda one: (-round(one.weight, 6), one.name, one.id))
-    named = [member for member in members if normalise_name(member.name) in title]
-    for member in [*named, *members[:1]]:
-        found = [s for s in topic.sentences if member.id in s.introduces]
+    named = [one.id for one in members if keys[one.id] in title]
+    named.sort(key=lambda id_: keys[id_] not in subjects)
+    for id_ in [*named, *(one.id for one in members[:1])]:
+        found = [
+            one
+            for one in topic.sentences
+            if id_ in one.introduces and (keys[id_] in subjects or fits[one] >= least)
+        ]
         if found and shape(best := max(found, key=lambda s: (shape(s), _stable(s)))) >= LEAST_SHAPE:
             return best
     return None
 
 
-def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list[Sentence]:
-    """The sentences worth reading, the best first, enough for summary and findings."""
+def choose(
+    sentences: Collection[Sentence],
+    pulls: Mapping[UUID, float],
+    fits: Mapping[Sentence, float] | None = None,
+) -> list[Sentence]:
+    """The sentences worth reading, the best first, enough for summary and findings.
+
+    Without ``fits``, all fit equally well.
+    """
     han = {one: HAN.match(one.text) is not None for one in sentences}
     usual = 2 * sum(han.values()) > len(han)
     shapes = {s: shape(s) * (1.0 if han[s] == usual else OTHER_SCRIPT) for s in sentences}
+    fitting = {s: shapes[s] * fits[s] for s in sentences} if fits else shapes
     covered: set[UUID] = set()
     quoted: Counter[UUID] = Counter()
     chosen: dict[Sentence, frozenset[str]] = {}
@@ -157,7 +204,7 @@ def choose(sentences: Collection[Sentence], pulls: Mapping[UUID, float]) -> list
         worth = sorted(
             pulls[e] * (REPEATED if e in covered else 1.0) for e in sentence.entities if e in pulls
         )
-        factor = shapes[sentence] * SAME_DOCUMENT ** quoted[sentence.document]
+        factor = fitting[sentence] * SAME_DOCUMENT ** quoted[sentence.document]
         if any(entity in pulls for entity in sentence.introduces):
             factor *= INTRODUCING
         return factor * sum(worth[-COUNTED_ENTITIES:])
@@ -193,7 +240,8 @@ def shape(sentence: Sentence) -> float:
     # Statements first, then questions and exclamations, fragments last.
     if text[-1] not in ".。":
         quality *= 0.7 if is_ended(text) else 0.2
-    if needs_context(text):
+    # A bracket that opens in the sentence before: this is the rest of one cut in two.
+    if needs_context(text) or text.count(")") > text.count("("):
         quality *= 0.4
     # More than a third of the letters are capitals: a heading, a list, a form.
     shouts = sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0

@@ -7,8 +7,6 @@ are titled each by itself.
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -16,10 +14,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
-from ingestion.stages.reports import sql
-from ingestion.stages.reports.titles import Name, Section, TitleSubject, titles
+from ingestion.stages.reports import sections, sql
+from ingestion.stages.reports.sections import Passage
+from ingestion.stages.reports.titles import Name, TitleSubject, titles
 from kb_project.sql import run_sql
-from kb_project.text.words import one_line
 
 MOST_NAMES: Final = 15
 """Members that a topic may be named after."""
@@ -39,17 +37,6 @@ class _Topic:
     id: UUID
     title: str
     is_changed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """The parts of a passage under one heading each, and where they start."""
-
-    starts: Sequence[int]
-    sections: Sequence[Section]
-
-    def at(self, offset: int) -> Section:
-        return self.sections[max(0, bisect_right(self.starts, offset) - 1)]
 
 
 def renew_titles(workspace_id: UUID) -> int:
@@ -78,7 +65,7 @@ class _Naming:
     def __init__(self, workspace_id: UUID) -> None:
         self._workspace_id = workspace_id
         self._rest = other_topics_id(workspace_id)
-        self._passages: dict[UUID, _Passage] = {}
+        self._passages: dict[UUID, Passage] = {}
         # The titles above and of each topic; the topics with another title, or under one.
         self._paths: dict[UUID | None, tuple[str, ...]] = {None: (OTHER_TOPICS,)}
         self._renamed: set[UUID | None] = set()
@@ -129,7 +116,8 @@ class _Naming:
         values["chief_of"] = [community for community, _ in chiefs]
         values["chiefs"] = [entity for _, entity in chiefs]
         mentions = run_sql(sql.MENTIONS, values)
-        self._load_passages({chunk for _, chunk, _ in mentions})
+        missing = {chunk for _, chunk, _ in mentions} - self._passages.keys()
+        self._passages |= sections.passages(self._workspace_id, missing)
         for id_, chunk, starts in mentions:
             if passage := self._passages.get(chunk):
                 subjects[id_].mentions.update(passage.at(start) for start in starts)
@@ -137,22 +125,3 @@ class _Naming:
             subjects[id_].links = links
             subjects[id_].names = [Name(*row[2:]) for row in group]
         return subjects
-
-    def _load_passages(self, chunks: set[UUID]) -> None:
-        missing = sorted(chunks - self._passages.keys())
-        values = {"workspace": self._workspace_id, "chunks": missing}
-        for row in run_sql(sql.HEADINGS, values) if missing else ():
-            self._passages[row[0]] = _passage(*row)
-
-
-def _passage(
-    chunk: UUID, start: int, title: str, path: Sequence[str], headings: str | None
-) -> _Passage:
-    above = tuple(path)
-    starts, paths = [start], [above]
-    for offset, level, text in json.loads(headings or "[]"):
-        above = (*above[: level - 1], one_line(text))
-        starts.append(start + offset)
-        paths.append(above)
-    sections = [Section((chunk, number), path, title) for number, path in enumerate(paths)]
-    return _Passage(starts, sections)

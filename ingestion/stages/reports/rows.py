@@ -10,7 +10,7 @@ from math import log1p
 from typing import Any, Final
 from uuid import UUID
 
-from ingestion.stages.reports import sql
+from ingestion.stages.reports import sections, sql
 from ingestion.stages.reports.context import Kind, Record, TopicRecords
 from ingestion.stages.reports.extractive import Member, Sentence, Topic
 from kb_project.sql import Columns, Row, run_sql, temporary_rows
@@ -80,6 +80,8 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
     )
     columns: Columns = {"chunk_id": "uuid", "start": "int4", "end": "int4"}
     wanted = {span for inside in spans.values() for span in inside}
+    # Before the texts: a passage that is deleted between the two has no text.
+    passages = sections.passages(values["workspace"], {chunk for chunk, _, _ in wanted})
     with temporary_rows("wanted_spans", columns, sorted(wanted)):
         rows = {row[:3]: row[3:] for row in run_sql(sql.SPANS, {"workspace": values["workspace"]})}
     # Chunks overlap: the same sentence may have been found in two of them.
@@ -96,12 +98,14 @@ def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
             line = one_line(text)
             if line and (document, start, end) not in seen:
                 seen.add((document, start, end))
+                section = passages[chunk].at(start)
                 found[community].append(
                     Sentence(
                         *(chunk, document, start, end, line, frozenset(entities)),
                         introduces=frozenset(introduces[document, start, end]),
                         states=inside[span],
                         leads=leads,
+                        under=(section.document, *section.headings),
                     )
                 )
     return found

@@ -272,7 +272,7 @@ def _evidence(findings: Iterable[_Row]) -> Iterator[tuple[Any, ...]]:
 
 
 # --- digests of what reports are made from --------------------------------------------------------
-FORM: Final = "3"
+FORM: Final = "4"
 """Incremented when the same input would give a different report."""
 
 
@@ -284,6 +284,7 @@ def digest_of_topic(topic: Topic) -> str:
             *(str(one.chunk), one.start, one.end, one.text, one.states, one.leads),
             sorted(map(str, one.entities)),
             sorted(map(str, one.introduces)),
+            one.under,
         )
         for one in topic.sentences
     )

@@ -54,6 +54,7 @@ _NUMBER: Final = regex.compile(
 )
 _MARKS: Final = regex.compile(r"^[\s#*_>|•–—-]+|[\s#*_:：.,;，。–—-]+$")
 _BREAK: Final = regex.compile(r"\s*[:：;(（\[|]\s*|\s+[–—-]+\s+|[)）\]]")
+_JOINT: Final = regex.compile(r" and |(?<=\p{Han})与(?=\p{Han})")
 _CODE: Final = regex.compile(r"[<>{}=\\$~^@_/`]|\.\w{1,4}$|\(\)|^-|\s--")
 _WORD: Final = regex.compile(r"[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}'’.&+-]*")
 _UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
@@ -245,6 +246,16 @@ def _as_title(label: str) -> str:
 def _overlap(label: str, other: str) -> bool:
     one, two = (set(normalise_name(text).split()) for text in (label, other))
     return bool(one & two) or label in other or other in label
+
+
+def parts_of(title: str) -> list[str]:
+    """The title, and the two labels that it may be ``joined`` from.
+
+    >>> parts_of("Scrooge and Bob Cratchit"), parts_of("Carol")
+    (['Scrooge and Bob Cratchit', 'Scrooge', 'Bob Cratchit'], ['Carol'])
+    """
+    parts = _JOINT.split(title)
+    return [title, *parts] if len(parts) == 2 else [title]
 
 
 def joined(label: str, other: str) -> str:

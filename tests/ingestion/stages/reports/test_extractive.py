@@ -45,6 +45,7 @@ def sentence(
     document: int = 1,
     start: int = 0,
     introduces: Sequence[UUID] = (),
+    under: Sequence[str] = (),
     **facts: bool,
 ) -> Sentence:
     return Sentence(
@@ -55,6 +56,7 @@ def sentence(
         text=text,
         entities=frozenset(entities),
         introduces=frozenset(introduces),
+        under=tuple(under),
         **facts,
     )
 
@@ -170,6 +172,7 @@ def test_a_list_of_names_does_not_win_by_its_length():
         ("Ada founded the Harbour Trust in 1911.", "BOARD OF THE TRUST: ADA, BEA AND CID 1911."),
         ("Ada founded the Harbour Trust in 1911.", "Ada Lind showed them the Harbour Trust."),
         ("Ada founded the Harbour Trust in 1911.", "Present: Ada Lind, Bea Holm and Cid Ray."),
+        ("Ada founded the Harbour Trust in 1911.", "1846). Ada founded the Harbour Trust."),
         ("Ada founded the Harbour Trust in 1911.", "Ada, " + "and then another, " * 40 + "left."),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "他在一三六八年建立了明朝,定都应天府。"),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "朱元璋在一三六八年建立了明朝"),
@@ -221,6 +224,50 @@ def test_a_poor_introduction_opens_nothing():
     poor = sentence("Ada Lind was uneasy.", A, introduces=[A], start=99)
 
     assert write(Topic(members, (plain, poor))).summary_sentences == (plain,)
+
+
+COMMUNE = sentence(
+    "Workers took over the closed factories of the town in 1871.", B, under=["The Paris Commune"]
+)
+CODEX = sentence(
+    "The Paris Codex was found again in a chimney corner in 1859.", A, document=2, introduces=[A]
+)
+
+
+def test_a_report_opens_with_a_sentence_from_under_its_title():
+    members = member(1, "Paris", 2, "place"), member(2, "Workers", 2)
+
+    report = write(Topic(members, (CODEX, COMMUNE), title="The Paris Commune"))
+
+    assert report.summary_sentences == (COMMUNE,)
+
+
+def test_what_has_the_topics_title_as_its_name_is_introduced_wherever_that_stands():
+    members = member(1, "Paris", 2, "place"), member(2, "Workers", 2)
+
+    report = write(Topic(members, (CODEX, COMMUNE), title="Paris and Workers"))
+
+    assert report.summary_sentences == (CODEX,)
+
+
+def test_a_document_with_much_about_the_topic_comes_before_one_that_names_it_once():
+    guest = sentence("Ada Lind visited the observatory of Selm in 1911.", A, B, document=2)
+    home = [replace(about(number, A), text=f"Ada {about(number).text}") for number in (1, 2, 3)]
+    members = member(1, "Ada Lind", 4), member(2, "Bea Holm", 1)
+
+    report = write(Topic(members, (guest, *home), title="Minutes"))
+
+    assert report.summary_sentences[0] in home
+
+
+def test_words_of_the_title_of_what_belongs_to_no_topic_mean_nothing():
+    other = sentence("Other topics were left to the Harbour Trust of Selm in 1911.", B)
+    plain = sentence("Ada Lind was the founder of the Harbour Trust in 1911.", A)
+    members = member(1, "Ada Lind", 2), member(2, "Bea Holm", 1)
+
+    report = write(Topic(members, (other, plain), title="Other topics"))
+
+    assert report.summary_sentences == (plain,)
 
 
 def test_sentences_in_the_script_of_the_topic_come_before_others():

@@ -18,6 +18,7 @@ from ingestion.models import (
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stage import NO_PROGRESS, Progress, StageOutcome
 from ingestion.stages import reports
+from ingestion.stages.reports.rows import topics
 from ingestion.stages.reports.sql import FINDINGS_OF_CHILDREN
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
@@ -108,6 +109,20 @@ def test_sentences_that_describe_an_entity_are_used_too(carol: Carol):
     run(carol.workspace)
 
     assert report_of(alone).summary == "Tiny Tim was the youngest son of Bob Cratchit."
+
+
+def test_a_sentence_stands_under_its_documents_title_and_headings(carol: Carol):
+    community = make_community(carol.workspace, carol.everybody)
+    with access.in_workspace(carol.workspace.pk):
+        first = Chunk.objects.in_workspace(carol.workspace).filter(pk=carol.chunks[0].pk)
+        first.update(heading_path=["Stave one"])
+
+        topic = topics(carol.workspace.pk, [community.pk])[community.pk]
+
+    assert {one.chunk: one.under for one in topic.sentences} == {
+        chunk.pk: ("Carol", "Stave one") if chunk == carol.chunks[0] else ("Carol",)
+        for chunk in carol.chunks
+    }
 
 
 def test_a_topic_quotes_what_its_sub_topics_found(carol: Carol):

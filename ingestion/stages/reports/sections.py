@@ -1,0 +1,45 @@
+"""Say under which headings each place of a passage is."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from ingestion.stages.reports import sql
+from ingestion.stages.reports.titles import Section
+from kb_project.sql import run_sql
+from kb_project.text.words import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The parts of a passage under one heading each, and where they start."""
+
+    starts: Sequence[int]
+    sections: Sequence[Section]
+
+    def at(self, offset: int) -> Section:
+        return self.sections[max(0, bisect_right(self.starts, offset) - 1)]
+
+
+def passages(workspace_id: UUID, chunks: Iterable[UUID]) -> dict[UUID, Passage]:
+    """The passages by id; a deleted one has no entry."""
+    wanted = sorted(chunks)
+    values = {"workspace": workspace_id, "chunks": wanted}
+    return {row[0]: _passage(*row) for row in (run_sql(sql.HEADINGS, values) if wanted else ())}
+
+
+def _passage(
+    chunk: UUID, start: int, title: str, path: Sequence[str], headings: str | None
+) -> Passage:
+    above = tuple(path)
+    starts, paths = [start], [above]
+    for offset, level, text in json.loads(headings or "[]"):
+        above = (*above[: level - 1], one_line(text))
+        starts.append(start + offset)
+        paths.append(above)
+    sections = [Section((chunk, number), path, title) for number, path in enumerate(paths)]
+    return Passage(starts, sections)
