@@ -3,8 +3,8 @@
 A heading is better the more of the topic's mentions are under it, and the fewer of its siblings'; a
 name, the more of the topic's relationships it has, and the fewer outside. Each is scored by the
 harmonic mean of the two shares: like class-based tf-idf (BERTopic), it weighs what is here against
-what is elsewhere. A heading over many others, such as a manual's title, says little. Siblings are
-titled together and never share a title.
+what is elsewhere. A heading over many others, such as a manual's title, says little, and so does
+one that stands in many places. Siblings are titled together and never share a title.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, combinations, count
 from operator import itemgetter
 from typing import Final
@@ -43,6 +44,12 @@ SPREAD: Final = 0.25
 on manuals and a novel: half as many topics are called after a whole manual as without it; with
 0.35, the topic of the whole novel is no longer called after it."""
 
+REPEATED: Final = 0.5
+"""A heading's score falls with this power of the number of places where it stands: *Authors* or
+*Procedure* in each document or chapter names none of them."""
+JOINED: Final = 0.8
+"""Worth of two labels together relative to one that says as much."""
+
 # "9.11.", "Chapter 8:", "IV.", "Stave One:", "第三章".
 _NUMBER: Final = regex.compile(
     r"""^(?:(?:chapter|section|part|appendix|book|volume|stave|act|lesson|unit|step|annex)\s+
@@ -65,6 +72,7 @@ _GENERIC: Final = frozenset(
     "introduction overview summary conclusion conclusions contents preface foreword appendix"
     " background notes references abstract general miscellaneous other others index about"
     " home start intro untitled document report annex glossary bibliography acknowledgements"
+    " acknowledgments author authors source sources"
     " note tip warning caution important rationale purpose requirements options"
     " question questions answer answers example examples details information description"
     " more further additional related see also links"
@@ -113,34 +121,50 @@ class TitleSubject:
     links: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """How many mentions all siblings have under each heading, and in how many places it stands."""
+
+    mentions: Mapping[str, int]
+    places: Mapping[str, int]
+
+
 def titles(siblings: Sequence[TitleSubject], taken: Iterable[str] = ()) -> dict[UUID, str]:
     """Title each of these sibling topics: no two the same, none of the ``taken``."""
     of_heading: Counter[str] = Counter()
     for one in siblings:
         of_heading.update(_headings(one.mentions))
+    places = _places(chain.from_iterable(one.mentions for one in siblings))
+    elsewhere = _Elsewhere(of_heading, {heading: len(of) for heading, of in places.items()})
     wanted = sorted(
-        ((score, title, one.id) for one in siblings for score, title in _ranked(one, of_heading)),
+        ((score, title, one.id) for one in siblings for score, title in _ranked(one, elsewhere)),
         key=lambda found: (-found[0], found[1], found[2]),
     )
     given: dict[UUID, str] = {}
-    used = {normalise_name(title) for title in taken}
+    used = {_words_of(title) for title in taken}
     for _, title, id_ in wanted:
-        key = normalise_name(title)
+        key = _words_of(title)
         if id_ not in given and key not in used:
             given[id_] = title
             used.add(key)
     for one in siblings:
         if one.id not in given:
             given[one.id] = _at_worst(one, used)
-            used.add(normalise_name(given[one.id]))
+            used.add(_words_of(given[one.id]))
     return given
 
 
-def _at_worst(one: TitleSubject, used: Container[str]) -> str:
+def _at_worst(one: TitleSubject, used: Container[frozenset[str]]) -> str:
     """The topic's chief name, however it looks, with a number if it is taken."""
     name = next((name.text[:MOST_CHARACTERS] for name in one.names), UNNAMED)
     numbered = chain([name], (f"{name} ({number})" for number in count(2)))
-    return next(title for title in numbered if normalise_name(title) not in used)
+    return next(title for title in numbered if _words_of(title) not in used)
+
+
+def _words_of(title: str) -> frozenset[str]:
+    """Titles of the same words are the same to a reader: *Stars and Names*, *Names and Stars*."""
+    names = parts_of(title)
+    return frozenset(chain.from_iterable(normalise_name(one).split() for one in names[-2:]))
 
 
 def _headings(mentions: Mapping[Section, int]) -> Counter[str]:
@@ -152,6 +176,20 @@ def _headings(mentions: Mapping[Section, int]) -> Counter[str]:
     return counts
 
 
+def _places(mentions: Iterable[Section]) -> Mapping[str, set[tuple[str, str]]]:
+    """Where each heading stands, whatever its number: in which document, under which other one."""
+    places: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for section in mentions:
+        above = last = ""
+        for heading in section.headings:
+            name = _unnumbered(heading)
+            # Some formats repeat a heading under itself.
+            if name != last:
+                places[name].add((section.document, above))
+            above, last = _MARKS.sub("", heading), name
+    return places
+
+
 def _paths_below(mentions: Iterable[Section]) -> Mapping[str, set[tuple[str, ...]]]:
     """The different paths of headings that each heading is in."""
     paths: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
@@ -161,25 +199,25 @@ def _paths_below(mentions: Iterable[Section]) -> Mapping[str, set[tuple[str, ...
     return paths
 
 
-def _ranked(one: TitleSubject, of_heading: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+def _ranked(one: TitleSubject, elsewhere: _Elsewhere) -> Iterator[tuple[float, str]]:
     """Acceptable titles, with their scores."""
-    best = _best_labels(one, of_heading)
+    best = _best_labels(one, elsewhere)
     for label, score in best:
         # A single word is only better than no title at all.
         yield (score if words_in(label) >= FEWEST_WORDS else score / 1_000), label
     for (label, score), (other, more) in combinations(best, 2):
         is_short = words_in(label) < FEWEST_WORDS and words_in(label) + words_in(other) < MOST_WORDS
         if is_short and not _overlap(label, other):
-            yield (score + more) / 2, joined(label, other)
+            yield JOINED * (score + more) / 2, joined(label, other)
 
 
-def _best_labels(one: TitleSubject, of_heading: Mapping[str, int]) -> list[tuple[str, float]]:
+def _best_labels(one: TitleSubject, elsewhere: _Elsewhere) -> list[tuple[str, float]]:
     """The labels that fit the topic best, and no other, with their scores, 0 to 1.
 
     The best texts come first: a large topic has a hundred thousand headings, and few are read.
     """
     scores: dict[str, float] = {}
-    for score, text in sorted(_scored(one, of_heading), key=itemgetter(0), reverse=True):
+    for score, text in sorted(_scored(one, elsewhere), key=itemgetter(0), reverse=True):
         if len(scores) >= MOST_LABELS and score < [*scores.values()][MOST_LABELS - 1]:
             break
         for label in labels_of(text):
@@ -187,14 +225,15 @@ def _best_labels(one: TitleSubject, of_heading: Mapping[str, int]) -> list[tuple
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LABELS]
 
 
-def _scored(one: TitleSubject, of_heading: Mapping[str, int]) -> Iterator[tuple[float, str]]:
+def _scored(one: TitleSubject, elsewhere: _Elsewhere) -> Iterator[tuple[float, str]]:
     """How well each heading and name fits the topic."""
     documents = {section.document for section in one.mentions}
     below = _paths_below(one.mentions)
     total = one.mentions.total()
     for heading, number in _headings(one.mentions).items():
         worth = (TITLED if heading in documents else 1.0) / len(below[heading]) ** SPREAD
-        yield worth * 2 * number / (total + of_heading[heading]), heading
+        worth /= elsewhere.places.get(_unnumbered(heading), 1) ** REPEATED
+        yield worth * 2 * number / (total + elsewhere.mentions[heading]), heading
     for name in one.names:
         worth = NAMED_OF.get(name.type, NAMED)
         both = one.links + name.everywhere
@@ -211,10 +250,16 @@ def labels_of(text: str) -> list[str]:
     """
     parts = [text, *_BREAK.split(text)]
     for part in parts:
-        label = _MARKS.sub("", _NUMBER.sub("", _MARKS.sub("", one_line(part))))
+        label = _unnumbered(one_line(part))
         if _would_do(label):
             return [_as_title(label)]
     return []
+
+
+@lru_cache(maxsize=50_000)
+def _unnumbered(heading: str) -> str:
+    name: str = _MARKS.sub("", _NUMBER.sub("", _MARKS.sub("", heading)))
+    return name
 
 
 def _would_do(label: str) -> bool:
@@ -222,7 +267,8 @@ def _would_do(label: str) -> bool:
     if not terms(label) or _CODE.search(label) or _BREAK.search(label) or not _SAYING.search(label):
         return False
     digits = sum(any(map(str.isdigit, word)) for word in words)
-    if _GENERIC.issuperset(label.lower().split()) or 2 * digits >= len(words):
+    saying = {word for word in label.lower().split() if terms(word)}
+    if saying <= _GENERIC or 2 * digits >= len(words):
         return False
     return words_in(label) <= MOST_WORDS and len(label) <= MOST_CHARACTERS
 

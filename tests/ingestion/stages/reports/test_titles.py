@@ -90,6 +90,33 @@ def test_a_name_that_has_part_of_the_other_is_not_joined_with_it():
     assert only(subject(1, {}, short, long)) == "Ebenezer Scrooge"
 
 
+def test_a_heading_that_stands_in_every_chapter_names_no_topic():
+    said = {
+        place(number, f"Chapter {number}", f"{number}.9. Putting it all together"): often
+        for number, often in enumerate((6, 1, 1, 1), start=1)
+    }
+    lamp = place(9, "Cleaning the lamp", document="Log")
+
+    assert only(subject(1, said | {lamp: 5})) == "Cleaning the lamp"
+
+
+def test_a_label_that_says_enough_is_not_joined_with_a_word():
+    debate = Name("DebConf", "event", inside=8, everywhere=8)
+    martyrs = {place(1, "The Haymarket martyrs"): 5, place(2, "7"): 4}
+
+    assert only(subject(1, martyrs, debate, links=9)) == "The Haymarket martyrs"
+
+
+def test_no_two_topics_are_named_by_the_same_words_in_another_order():
+    def topic(number: int, *names: str) -> TitleSubject:
+        weights = zip(names, (8, 7), strict=True)
+        return subject(number, {}, *(Name(name, "concept", w, 8) for name, w in weights))
+
+    found = titles([topic(1, "Stars", "Names"), topic(2, "Names", "Stars")])
+
+    assert len({frozenset(title.split()) for title in found.values()}) == 2
+
+
 def test_no_topic_has_the_title_of_one_above_it():
     one = subject(1, {place(1, "Storm routine"): 4}, Name("Strand & Loxley", "organization", 1, 1))
 
@@ -157,6 +184,7 @@ def test_a_heading_is_freed_of_its_number_and_marks(heading: str, label: str):
         "$ make install",
         "MO",
         "What is it?",
+        "Authors and acknowledgements",
     ],
 )
 def test_what_names_nothing_is_no_label(heading: str):
