@@ -241,7 +241,8 @@ def shape(sentence: Sentence) -> float:
     if text[-1] not in ".。":
         quality *= 0.7 if is_ended(text) else 0.2
     # A bracket that opens in the sentence before: this is the rest of one cut in two.
-    if needs_context(text) or text.count(")") > text.count("("):
+    before, bracket, _ = text.partition(")")
+    if needs_context(text) or (bracket and "(" not in before):
         quality *= 0.4
     # More than a third of the letters are capitals: a heading, a list, a form.
     shouts = sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0

@@ -172,7 +172,7 @@ def test_a_list_of_names_does_not_win_by_its_length():
         ("Ada founded the Harbour Trust in 1911.", "BOARD OF THE TRUST: ADA, BEA AND CID 1911."),
         ("Ada founded the Harbour Trust in 1911.", "Ada Lind showed them the Harbour Trust."),
         ("Ada founded the Harbour Trust in 1911.", "Present: Ada Lind, Bea Holm and Cid Ray."),
-        ("Ada founded the Harbour Trust in 1911.", "1846). Ada founded the Harbour Trust."),
+        ("Ada founded the Harbour Trust in 1911.", "1846) Ada (Lind) founded the Trust."),
         ("Ada founded the Harbour Trust in 1911.", "Ada, " + "and then another, " * 40 + "left."),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "他在一三六八年建立了明朝,定都应天府。"),
         ("朱元璋在一三六八年建立了明朝,定都应天府。", "朱元璋在一三六八年建立了明朝"),
