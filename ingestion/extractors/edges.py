@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import regex
 
 from ingestion.extractors.mentions import stands_for
+from kb_project.text.references import is_reference_word
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
@@ -143,6 +144,7 @@ def is_no_name(surface: str) -> bool:
         or _SEVERAL.search(surface) is not None
         or _SHOUTED.fullmatch(surface) is not None
         or _OPEN.search(surface) is not None
+        or is_reference_word(surface)
     )
 
 

@@ -20,6 +20,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
+from kb_project.text.references import end_of_reference
+
 LONGEST_SENTENCE: Final = 1_500
 """Characters. Longer stretches without a full stop (tables, data, one 5 MB line) are cut."""
 
@@ -29,6 +31,7 @@ _CLOSING: Final = "\"'”’»)\\]」』）】》"
 _BOUNDARY: Final = regex.compile(
     rf"""
       (?P<wide>[。！？；｡]+|…{{2,}})[{_CLOSING}。！？]*
+    | (?P<spaced>\.(?:\s\.){{2,}})[{_CLOSING}]*
     | (?P<mark>[.!?…]+)[{_CLOSING}]*(?=\s|$)
     | (?P<blank>\n[^\S\n]*\n)
     | (?<=[;{{}}|])[^\S\n]*(?P<code>\n)
@@ -50,12 +53,12 @@ _TITLES: Final = _listed(
 )
 # These end a sentence only before a word that usually begins one.
 _SHORTENED: Final = _listed(
-    "inc ltd co corp llc bros dept univ assn est jr sr esq etc al a.m p.m a.d b.c ph.d m.d "
+    "inc ltd co corp llc bros dept univ assn est jr sr esq etc al op ct a.m p.m a.d b.c ph.d m.d "
     "b.a m.a jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ave "
     "blvd rd u.s u.k u.n e.u u.s.a d.c"
 )
 # Abbreviations only before a number: "No. 5", but "The answer is no."
-_BEFORE_NUMBER: Final = frozenset({"no", "nos", "nr", "art", "p", "par", "op", "n"})
+_BEFORE_NUMBER: Final = frozenset({"no", "nos", "nr", "art", "p", "par", "pg", "cit", "ibid", "n"})
 _STARTERS: Final = _listed(
     "The A An He She It They We You I In On At By For From This That These Those There His "
     "Her Its Their But And However After Before When While As If Since Although Later Then "
@@ -85,14 +88,24 @@ def sentence_spans(text: str) -> list[Span]:
 
 
 def _ends(text: str) -> Iterator[int]:
+    done = 0
     for match in _BOUNDARY.finditer(text):
-        if match.lastgroup != "mark" or _really_ends(text, match):
+        if match.start() < done:
+            continue
+        if match.lastgroup not in ("mark", "spaced"):
             yield match.end()
+        elif _really_ends(text, match):
+            yield match.end()
+            # A reference after a sentence does not begin the next one.
+            done = end_of_reference(text, match.end())
+            yield done
     yield len(text)
 
 
 def _really_ends(text: str, match: regex.Match[str]) -> bool:
-    """Whether this ``.``, ``!`` or ``?`` ends a sentence, not an abbreviation."""
+    """Whether this ``.``, ``!`` or ``?`` ends a sentence, not an abbreviation or an omission."""
+    if not (text[match.end() : match.end() + 1] or " ").isspace():
+        return False
     following = _NEXT_WORD.match(text, match.end(), match.end() + 40)
     word = (following.group(1) or "") if following else ""
     if word[:1].islower() and not _SMALL_NAME.match(text, match.end()):

@@ -16,6 +16,7 @@ from typing import Final
 
 import regex
 
+from kb_project.text.references import is_reference
 from kb_project.text.regions import LABEL, Region, RegionKind, prose
 from kb_project.text.sentences import Span, sentence_spans
 from kb_project.text.terms import terms
@@ -144,13 +145,13 @@ class _Reader:
         """Yield sentences; one of a few words is joined with the next: *No. It was never lit.*"""
         held: Span | None = None
         for start, end in self._uncrossed():
-            if held is not None and "\n" in self._text[held[1] : start]:
+            is_aside = is_reference(self._prose[start:end])
+            if held is not None and (is_aside or "\n" in self._text[held[1] : start]):
                 yield held
                 held = None
             begin = held[0] if held else start
-            if len(_WORDS.findall(self._prose, begin, end)) <= FEW_WORDS and not _MARK.match(
-                self._prose, start, end
-            ):
+            is_short = len(_WORDS.findall(self._prose, begin, end)) <= FEW_WORDS
+            if is_short and not is_aside and not _MARK.match(self._prose, start, end):
                 held = (begin, end)
                 continue
             yield begin, end
@@ -254,12 +255,12 @@ class _Reader:
 
 
 def says_something(sentence: str) -> bool:
-    """Whether it is more than a label, a number or a heading.
+    """Whether it is more than a label, a number, a heading or a reference.
 
     >>> says_something("Lens repair"), says_something("It burned."), says_something("— 4 —")
     (False, True, False)
     """
-    if not _WORD.search(sentence) or _CAPTION.fullmatch(sentence):
+    if not _WORD.search(sentence) or _CAPTION.fullmatch(sentence) or is_reference(sentence):
         return False
     if _STOP.search(sentence) or _DIGIT.search(sentence):
         return True

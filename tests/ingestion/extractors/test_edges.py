@@ -83,6 +83,9 @@ def test_what_is_longer_than_a_name_is_a_clause():
         "12.5",
         "Lamp (of Skarrow",
         "A = B",
+        "Op. Cit",
+        "Cit",
+        "Ibid.",
     ],
 )
 def test_references_paths_and_code_are_no_names(surface: str):

@@ -33,6 +33,11 @@ def sentences(text: str) -> list[str]:
         "See e.g. Smith et al. (2004) for details.",
         "Wait... what happened then?",
         "A line that is\nwrapped by hand.",
+        "The farmers were called hreppar (sing. hreppr) . . . the hreppr were self-governing.",
+        "They settled . . .\n[and] guided . . .[and] led themselves.",
+        "He counts 1, 2, . . ., 10 lamps.",
+        "Hipparchus (2nd ct. BCE) cites Eudoxus.",
+        "It is told [Byock, Op. Cit. 47] of Iceland (ibid. 43).",
     ],
 )
 def test_one_sentence_stays_whole(sentence):
@@ -53,6 +58,11 @@ def test_one_sentence_stays_whole(sentence):
         ("Things:\n- one\n- two", ["Things:", "- one", "- two"]),
         ("| a | b |\n| c | d |", ["| a | b |", "| c | d |"]),
         ("a = 1;\nb = 2;", ["a = 1;", "b = 2;"]),
+        ("It was lit . . . Ada left.", ["It was lit . . .", "Ada left."]),
+        ("“It was lit . . . .” She left.", ["“It was lit . . . .”", "She left."]),
+        ("It was.\n[Op. Cit., p. 4] Ada left.", ["It was.", "[Op. Cit., p. 4]", "Ada left."]),
+        ("It was. [Lens! A Book, p. 4] It is.", ["It was.", "[Lens! A Book, p. 4]", "It is."]),
+        ("It was. [They] left it.", ["It was.", "[They] left it."]),
         ("", []),
         (" \n\n ", []),
     ],
@@ -78,7 +88,9 @@ def test_spans_are_ordered_trimmed_and_lose_nothing_but_white_space(text):
     assert spans == sorted(spans)
 
 
-@pytest.mark.parametrize("unit", ["a", " ", "\n ", ". ", "。", '."', "Mr. ", "; "])
+@pytest.mark.parametrize(
+    "unit", ["a", " ", "\n ", ". ", "。", '."', "Mr. ", "; ", ". [p. 1] ", ". ["]
+)
 def test_one_huge_line_loses_nothing_and_comes_to_an_end(unit):
     """In quadratic time it would take minutes."""
     line = unit * (200_000 // len(unit))

@@ -175,6 +175,17 @@ def test_a_sentence_that_is_cut_by_a_page_is_one_statement():
     assert said(text, regions) == ["The lamp was lit at six in the evening."]
 
 
+def test_a_reference_after_a_sentence_states_nothing():
+    text = "It was lit at six. [Lind, Op. Cit., p. 3] Ada left it dark. [Ibid.] Bram came in May."
+
+    assert said(text) == ["It was lit at six.", "Ada left it dark.", "Bram came in May."]
+
+
+@pytest.mark.parametrize("reference", ["Ibid.", "[Anarchy, p. 34]", "See Byock, op. cit., p. 4."])
+def test_a_reference_alone_states_nothing(reference):
+    assert said(f"{reference}\n\nIt was lit again.") == ["It was lit again."]
+
+
 def test_a_sentence_of_a_word_goes_with_the_next():
     assert said("No. It was never lit again.") == ["No. It was never lit again."]
 
