@@ -1,4 +1,4 @@
-"""Plain text: kept as it is. Only chapter lines and underlined lines are headings."""
+"""Plain text: kept as it is. Chapter lines, numbered and underlined lines are headings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source, one_line
 from ingestion.parsers.encoding import Decoded, decode
+from ingestion.parsers.numbered import numbered_headings
 
 _NUMBER: Final = (
     r"(?:\d{1,4}|[ivxlcdm]{1,8}|[a-h]|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
@@ -40,11 +41,24 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
     builder.warn(warning)
     builder.verbatim(decoded.text)
     final = builder.text
-    for level, title, start in find_headings(final):
+    for level, title, start in all_headings(final):
         builder.mark_heading(level, title, start)
     field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN)
     title = field.group(1).strip() if field else title_from_name(source.name)
     return builder.build(parser="plain", title=title, encoding=decoded.encoding)
+
+
+def all_headings(text: str) -> list[tuple[int, str, int]]:
+    """The chapter lines, underlined and numbered lines of a text, in order."""
+    found = find_headings(text)
+    numbered = numbered_headings(text)
+    # Sections are below chapters, whose number is in words.
+    is_below = not any(level == 1 for level, _, _ in numbered) and any(
+        _LESSER.fullmatch(title) for _, title, _ in found
+    )
+    at = {start: (level, title, start) for level, title, start in found}
+    at |= {start: (level + is_below, title, start) for level, title, start in numbered}
+    return [at[start] for start in sorted(at)]
 
 
 def find_headings(text: str) -> list[tuple[int, str, int]]:
