@@ -36,9 +36,13 @@ _CHROME_ROLES: Final = frozenset(
     ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog")
 )
 _CHROME_NAMES: Final = re.compile(
-    r"(?:^|[\s_-])(?:nav|navbar|navigation|menu|breadcrumbs?|cookies?|consent|footer"
-    r"|toolbar|share|social|newsletter|advert|ads|skip|toc)(?:$|[\s_-])",
+    r"(?:^|[\s_-])(?:(?:top|side|sub|main|bottom)?nav(?:igation)?(?:header|footer|bar|links|menu)?"
+    r"|menu|breadcrumbs?|cookies?|consent|footer|toolbar|share|social|newsletter|advert|ads|skip|toc)(?:$|[\s_-])",
     re.IGNORECASE,
+)
+# Layout tables of DocBook pages, for one. "Navigation lights" may be what a page is about.
+_CHROME_SUMMARY: Final = re.compile(
+    r"\s*(?:page |site )?navigation(?: (?:header|footer|bar|links|menu|table))?\s*", re.IGNORECASE
 )
 # Parts beside the text: a menu on one page, an explanatory box on another.
 _BESIDE_NAMES: Final = re.compile(
@@ -161,6 +165,8 @@ def _is_chrome(block: _Block, total: int) -> bool:
         return True
     if block.titles:
         return False
+    if tag == "table" and _CHROME_SUMMARY.fullmatch(attributes.get("summary") or ""):
+        return True
     if tag == "header":
         return block.linked * 2 > block.text
     named = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"

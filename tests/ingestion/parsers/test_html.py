@@ -177,6 +177,9 @@ def kept(body: str) -> str:
         '<ul class="breadcrumb"><li>LEAVE</li></ul>',
         f"<ul>{LINKS}<li><a href='/x'>LEAVE</a></li></ul>",
         "<header><a href='/'>LEAVE</a></header>",
+        '<div class="navheader"><table><tr><td>LEAVE</td></tr></table></div>',
+        '<div class="side-navbar"><p>LEAVE</p></div>',
+        '<table summary="Navigation header"><tr><td>LEAVE</td></tr></table>',
     ],
 )
 def test_what_says_it_is_no_content_is_left_out(chrome):
@@ -191,6 +194,8 @@ def test_what_says_it_is_no_content_is_left_out(chrome):
     [
         "<header><h1>KEEP</h1></header>",
         '<div class="navigation-of-ships"><h2>KEEP</h2></div>',
+        '<table summary="Navigation lights"><tr><td>KEEP</td></tr></table>',
+        '<div class="navy">KEEP</div>',
         '<div class="thumbnails">KEEP</div>',
         "<ul><li>KEEP <a href='/a'>one</a></li><li>and a longer line about it</li></ul>",
         "<form><p>KEEP</p></form>",
