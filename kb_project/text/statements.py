@@ -16,6 +16,7 @@ from typing import Final
 
 import regex
 
+from kb_project.text.headings import bare
 from kb_project.text.references import is_reference
 from kb_project.text.regions import LABEL, Region, RegionKind, prose
 from kb_project.text.sentences import Span, sentence_spans
@@ -39,6 +40,14 @@ _CAPTION: Final = regex.compile(
     r"(?:figure|fig|table|listing|example|exhibit|图|表)\.?\s*[\dA-Z]+(?:[.\-–]\d+)*[.:]?",
     regex.IGNORECASE,
 )
+# With its words: "Equation 2.2. The accounting equation", but "Figure 2 shows the lens".
+_CAPTIONED: Final = regex.compile(
+    r"(?:figure|fig|table|equation|eq|example|exhibit|listing|chart|plate|box|scheme|image|diagram"
+    r"|illustration|图|表)\.?\s*"
+    r"(?-i:[A-Z]?\d+(?:[.\-–]\d+)*[a-z]?(?:\s*[.:–—-]\s|\s+(?=[\p{Lu}\p{Han}]))|[A-Z]\s*[.:–—]\s)",
+    regex.IGNORECASE,
+)
+_SECTION: Final = regex.compile(r"\d{1,3}(?:\.\d{1,3})+\.?\s+(?=\p{Lu})")
 _BLANK_LINE: Final = regex.compile(r"\n[^\S\n]*\n")
 _LINE: Final = regex.compile(r"[^\n]*\S[^\n]*")
 _MARKS: Final = regex.compile(r"^[#\s]+|[#:：\s]+$")
@@ -217,7 +226,9 @@ class _Reader:
         if said.endswith(_LEADS) and not is_entry:
             self._lead, self._group, self._left = said[-LONGEST_LEAD:], -1, None
             return Statement(start, end, StatementKind.LEAD, self._lead, self._path)
-        is_said = says_something(said) and (is_entry or not _is_too_short(said))
+        is_said = says_something(said) and (
+            is_entry or not (_is_too_short(said) or self._is_title(said))
+        )
         # An entry of one word says something below the line that introduces its list.
         if not is_said and not (is_entry and self._lead and _WORD.search(said)):
             return None
@@ -227,6 +238,16 @@ class _Reader:
         if self._group < 0:
             self._lead, self._since = "", self._since + 1
         return found
+
+    def _is_title(self, said: str) -> bool:
+        """Whether a line only names something: a figure, a section, or again what is above it."""
+        if any(bare(title).casefold() == bare(said).casefold() for _, title in self._path):
+            return True
+        if _STOP.search(said):
+            return False
+        section = _SECTION.match(said)
+        is_section = section is not None and not says_something(said[section.end() :])
+        return is_section or _CAPTIONED.match(said) is not None
 
     def _end_label(self, start: int) -> None:
         """Leave the definition of a term at the first blank line."""

@@ -186,6 +186,40 @@ def test_a_reference_alone_states_nothing(reference):
     assert said(f"{reference}\n\nIt was lit again.") == ["It was lit again."]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Equation 2.2. The (dynamic) accounting equation",
+        "Figure 7.3: The lens of the northern light",
+        "Table A. Keepers of the northern light",
+        "图 3 北方灯塔的看守人",
+        "13.3. Accounts Receivable",
+        "2.1 Lamp Oil",
+        "The oil of Skarrow in 1866",
+    ],
+)
+def test_a_caption_or_a_title_alone_states_nothing(line):
+    text = f"2 The oil of Skarrow in 1866\n\n{line}\n\nIt was lit again."
+    heading = region_of(text, "2 The oil of Skarrow in 1866", RegionKind.HEADING, 1)
+
+    assert said(text, (heading,)) == ["It was lit again."]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Figure 2 shows the lens of the northern light",
+        "Figure 2. Ada Lind lit the lamp.",
+        "Table of the tides in 1866",
+        "2.1 litres of lamp oil",
+        "2.1 Lamp Oil burns for 4 hours",
+        "13.3. Accounts are kept by the keeper of the light",
+    ],
+)
+def test_a_line_with_a_number_that_says_more_is_a_statement(line):
+    assert said(f"{line}\n\nIt was lit again.") == [line, "It was lit again."]
+
+
 def test_a_sentence_of_a_word_goes_with_the_next():
     assert said("No. It was never lit again.") == ["No. It was never lit again."]
 
