@@ -1,4 +1,7 @@
-"""Plain text: kept as it is. Chapter lines, numbered and underlined lines are headings."""
+"""Plain text: kept as it is, except for words cut at a line's end.
+
+Chapter lines, numbered and underlined lines are headings.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Final
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source, one_line
 from ingestion.parsers.encoding import Decoded, decode
+from ingestion.parsers.hyphens import rejoined
 from ingestion.parsers.numbered import numbered_headings
 
 _NUMBER: Final = (
@@ -39,7 +43,7 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
     builder = TextBuilder(source)
     builder.warn(decoded.warning)
     builder.warn(warning)
-    builder.verbatim(decoded.text)
+    builder.verbatim(rejoined(decoded.text))
     final = builder.text
     for level, title, start in all_headings(final):
         builder.mark_heading(level, title, start)
