@@ -176,7 +176,7 @@ def test_a_rating_and_a_title_the_model_left_out_are_made_here(carol: Carol):
     report = report_of(community)
     assert report.title == "Carol and Scrooge"
     assert 0 < report.rating < 10
-    assert report.rating_reason.startswith("5 entities with 4 relationships")
+    assert report.rating_reason.startswith("5 entities with 4 facts")
     assert report.written_by == "fake-model"
 
 
