@@ -10,6 +10,7 @@ from uuid import UUID
 
 import regex
 
+from kb_project.text.statements import is_ended
 from kb_project.text.terms import terms
 from retrieval.answering.features import Candidate, groups_of, length_of
 from retrieval.answering.ranking import Gathered, Ranked
@@ -54,7 +55,9 @@ def fitting(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
 
     def fit(entries: Sequence[Candidate]) -> float:
         first = entries[0]
-        lead = terms(" ".join((first.statement.lead, *first.path[-1:])))
+        # A sentence that is none of the list's stands before many lists.
+        before = "" if is_ended(first.before) else first.before
+        lead = terms(" ".join((before, *first.path[-1:])))
         return wanted.share(lead) + sum(shares.get(one.key, 0.0) for one in entries)
 
     lists = [one for one in _short_lists(gathered).values() if len(one) > 1]

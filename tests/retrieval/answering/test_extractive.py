@@ -183,6 +183,24 @@ def test_a_list_of_other_things_is_none():
 
 
 @pytest.mark.parametrize(
+    ("before", "is_lead"),
+    [
+        ("It is seen from boats of fishermen in winter.", False),
+        ("The boats of the keepers in winter", True),
+    ],
+)
+def test_a_sentence_before_a_list_is_none_of_it_but_a_line_is(before, is_lead):
+    text = f"The oil comes by boat.\n\n{before}\n\n- Ada, built in 1866\n- Per, lost in 1890"
+    made = gathered("Which boats were there?", hit(text))
+    _first, *others = made.statements
+    shares = [0.9, *(0.1 / len(others) for _ in others)]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert choice.is_list is is_lead
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "Which directories have to be there?",
