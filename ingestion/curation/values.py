@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -92,7 +92,8 @@ def _fields(row: Any, event: HistoryEvent) -> dict[str, tuple[Any, Any]]:
     """Return each field that the event set, as shown and as compared."""
     after: Mapping[str, Any] = event.details["after"]
     if isinstance(row, Document):
-        return {field: (value, value) for field, value in _of(editable_fields(row), after)}
+        values = editable_fields(row)
+        return {field: (values[field], values[field]) for field in after}
     if isinstance(row, Conflict):
         [view] = conflict_queries.conflict_views(row.workspace, [row])
         label = ConflictVerdict(view.verdict).label if view.verdict else "Open"
@@ -107,10 +108,6 @@ def _fields(row: Any, event: HistoryEvent) -> dict[str, tuple[Any, Any]]:
         else:
             fields[field] = _own(row, field), getattr(row, field)
     return fields
-
-
-def _of(values: Mapping[str, Any], fields: Iterable[str]) -> Iterable[tuple[str, Any]]:
-    return ((field, values[field]) for field in fields)
 
 
 def _own(row: Entity | Relationship | Claim, field: str) -> Any:

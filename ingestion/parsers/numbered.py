@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from ingestion.parsers.document import one_line
@@ -64,11 +65,9 @@ def numbered_headings(text: str) -> list[tuple[int, str, int]]:
             whole = [one for one in blocks if one.kind == kind]
             if len([one for one in whole if one.is_title]) >= _SHARE * len(whole):
                 found += _in_sequence(members, {one.parts for one in found})
-    return [(len(one.parts), one.title, one.start) for one in sorted(found, key=_start)]
-
-
-def _start(block: _Block) -> int:
-    return block.start
+    return [
+        (len(one.parts), one.title, one.start) for one in sorted(found, key=attrgetter("start"))
+    ]
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
@@ -126,7 +125,7 @@ def _without_lists(blocks: Sequence[_Block]) -> list[_Block]:
                 break
             depth = len(block.parts)
             kept[block.parts, block.title] = block
-    return sorted(kept.values(), key=_start)
+    return sorted(kept.values(), key=attrgetter("start"))
 
 
 def _in_sequence(blocks: Sequence[_Block], above: Iterable[tuple[str, ...]]) -> Iterator[_Block]:

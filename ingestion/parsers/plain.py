@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import regex
+
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source, one_line
 from ingestion.parsers.encoding import Decoded, decode
-from ingestion.parsers.hyphens import rejoined
 from ingestion.parsers.numbered import numbered_headings
 
 _NUMBER: Final = (
@@ -33,6 +34,14 @@ _LINE: Final = re.compile(r"[^\n]*\n?")
 _LONGEST: Final = 100
 _TITLE_FIELD: Final = re.compile(r"(?m)^Title:[ \t]*(\S.{0,200})$")
 _FIELDS_WITHIN: Final = 3000
+
+_LONGEST_WORD: Final = 60
+_CUT: Final = regex.compile(
+    r"(?<=\p{Ll})-(?P<break>\r?\n[ \t]*)(?P<after>\p{Ll}{1,60})(?!\p{L})(?P<tail>[^\s-]{0,10})"
+    r"(?P<space>[ \t]+(?=\S)|(?=\s)|\Z)"
+)
+_BEFORE: Final = regex.compile(r"(?<!\p{L})\p{L}+$")
+_WORD: Final = regex.compile(r"\p{L}+(?:-\p{L}+)*")
 
 
 def read(source: Source) -> ParsedDocument:
@@ -92,3 +101,28 @@ def _level(line: str, after: str) -> int:
     if _GREATER.fullmatch(line):
         return 1
     return 2 if _LESSER.fullmatch(line) else 0
+
+
+def rejoined(text: str) -> str:
+    """Return the text with words whole that are hyphenated at a line's end, as in PDF files.
+
+    The end of the word moves up; everything else stays where it is. Only a text that has the whole
+    word elsewhere, and not with a hyphen, tells that the hyphen is none of the word's own.
+
+    >>> rejoined("A vegetarian ate. Veg-\\n  etarian monsters\\n  eat, too.")
+    'A vegetarian ate. Vegetarian\\n  monsters\\n  eat, too.'
+    """
+    if not _CUT.search(text):
+        return text
+    known = {match.group().casefold() for match in _WORD.finditer(text)}
+
+    def whole(match: regex.Match[str]) -> str:
+        at = match.start()
+        before = _BEFORE.search(text, max(0, at - _LONGEST_WORD), at)
+        first, after = before.group().casefold() if before else "", match["after"]
+        if not first or f"{first}{after}" not in known or f"{first}-{after}" in known:
+            return str(match.group())
+        return f"{after}{match['tail']}{match['break'] if match['space'] else ''}"
+
+    joined: str = _CUT.sub(whole, text)
+    return joined

@@ -241,7 +241,8 @@ class _Reader:
 
     def _is_title(self, said: str) -> bool:
         """Whether a line only names something: a figure, a section, or again what is above it."""
-        if any(bare(title).casefold() == bare(said).casefold() for _, title in self._path):
+        own = bare(said).casefold()
+        if any(bare(title).casefold() == own for _, title in self._path):
             return True
         if _STOP.search(said):
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.parsers.hyphens import rejoined
+from ingestion.parsers.plain import rejoined
 
 
 @pytest.mark.parametrize(
