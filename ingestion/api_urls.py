@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from ingestion import tuning
 from ingestion.audit import api as audit
 from ingestion.curation import (
     api as curation,
@@ -20,8 +21,7 @@ from ingestion.explorer import api as explorer
 from ingestion.graph import api as graph
 from ingestion.health import api as health
 from ingestion.suggestions import api as suggestions
-from ingestion.topics import api as topics, watch_api
-from ingestion.tuning import api as tuning
+from ingestion.topics import api as topics
 
 app_name = "ingestion_api"
 
@@ -106,14 +106,14 @@ disputes: list[URLPattern | URLResolver] = [
 communities: list[URLPattern | URLResolver] = [
     path("", topics.CommunityListApi.as_view(), name="community_list"),
     path("retry/", topics.ReportsRetryApi.as_view(), name="reports_retry"),
-    path("map/", watch_api.TopicMapApi.as_view(), name="community_map"),
-    path("watched/", watch_api.WatchListApi.as_view(), name="community_watched"),
+    path("map/", topics.TopicMapApi.as_view(), name="community_map"),
+    path("watched/", topics.WatchListApi.as_view(), name="community_watched"),
     path("bridges/", topics.TopicBridgesApi.as_view(), name="topic_bridges"),
     path("<uuid:community_id>/", topics.CommunityApi.as_view(), name="community"),
-    path("<uuid:community_id>/watch/", watch_api.WatchApi.as_view(), name="community_watch"),
+    path("<uuid:community_id>/watch/", topics.WatchApi.as_view(), name="community_watch"),
     path(
         "<uuid:community_id>/watch/seen/",
-        watch_api.WatchSeenApi.as_view(),
+        topics.WatchSeenApi.as_view(),
         name="community_seen",
     ),
     path("<uuid:community_id>/retry/", topics.ReportRetryApi.as_view(), name="report_retry"),

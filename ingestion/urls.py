@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from ingestion import tuning
 from ingestion.audit import views as audit
 from ingestion.curation import conflict_views, fact_views, history_views, list_views, views
 from ingestion.documents import views as documents
@@ -14,7 +15,6 @@ from ingestion.explorer import views as explorer
 from ingestion.health import views as health
 from ingestion.suggestions import views as suggestions
 from ingestion.topics import views as topics
-from ingestion.tuning import views as tuning
 
 app_name = "ingestion"
 

@@ -1,13 +1,14 @@
-"""What every page of a workspace checks before its view runs, and how it reads ids."""
+"""What pages of a workspace share: checks before the view, ids in addresses, refused changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Concatenate, ParamSpec
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
 from django.http import HttpRequest
@@ -16,6 +17,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
+from kb_project.errors import ConflictError, InputError
 from workspaces import access
 from workspaces.models import Capability, User, Workspace
 
@@ -81,3 +83,12 @@ def workspace_page(
         return page
 
     return page_of
+
+
+@contextmanager
+def refusals_shown(request: HttpRequest) -> Iterator[None]:
+    """Show why a change was refused as a message on the next page."""
+    try:
+        yield
+    except (ConflictError, InputError) as error:
+        messages.warning(request, error.sentence)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -35,7 +34,6 @@ from ingestion.knowledge import insights, summaries
 from ingestion.models import Document, HistoryEvent
 from kb_project.errors import (
     ConflictError,
-    InputError,
     NotFoundError,
     ParseError,
     PauseError,
@@ -44,7 +42,7 @@ from kb_project.errors import (
 from workspaces import access
 from workspaces.language_models.queries import model_state
 from workspaces.models import DELETE_FOR_GOOD, Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, refusals_shown, workspace_page
 
 # A version's page picture never changes, but which version is live does.
 PICTURE_CACHE: Final = "private, max-age=86400, immutable"
@@ -93,7 +91,7 @@ def document_upload(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.EDIT, "POST")
 def document_retry(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     document = _document(workspace, document_id)
-    with _refusals_shown(request):
+    with refusals_shown(request):
         services.document_retry(workspace=workspace, document=document)
     return redirect(LIST, workspace.slug)
 
@@ -101,7 +99,7 @@ def document_retry(request: UserRequest, workspace: Workspace, document_id: UUID
 @workspace_page(Capability.EDIT, "POST")
 def document_cancel(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     document = _document(workspace, document_id)
-    with _refusals_shown(request):
+    with refusals_shown(request):
         services.document_cancel(workspace=workspace, document=document)
     return redirect(LIST, workspace.slug)
 
@@ -185,7 +183,7 @@ def passages_retry(request: UserRequest, workspace: Workspace, document_id: UUID
         chunk_ids = [UUID(named)] if named else None
     except ValueError as error:
         raise NotFoundError("There is no such passage in this document.") from error
-    with _refusals_shown(request):
+    with refusals_shown(request):
         rereading.passages_retry(workspace=workspace, document=document, chunk_ids=chunk_ids)
     return redirect(DETAIL, workspace.slug, document.pk)
 
@@ -197,7 +195,7 @@ def version_add(request: UserRequest, workspace: Workspace, document_id: UUID) -
     if file is None:
         messages.warning(request, "Choose the file that holds the new version.")
         return redirect(DETAIL, workspace.slug, document.pk)
-    with _refusals_shown(request):
+    with refusals_shown(request):
         version = versions.document_replace(
             change=_change(request, workspace), document=document, file=file, name=file.name or ""
         )
@@ -232,7 +230,7 @@ def version_restore(
     request: UserRequest, workspace: Workspace, document_id: UUID, number: int
 ) -> HttpResponse:
     document = _document(workspace, document_id)
-    with _refusals_shown(request):
+    with refusals_shown(request):
         event = versions.document_revert(
             change=_change(request, workspace), document=document, number=number
         )
@@ -277,7 +275,7 @@ def trash(request: UserRequest, workspace: Workspace) -> HttpResponse:
 @workspace_page(Capability.EDIT, "POST")
 def document_edit(request: UserRequest, workspace: Workspace, document_id: UUID) -> HttpResponse:
     document = _document(workspace, document_id)
-    with _refusals_shown(request):
+    with refusals_shown(request):
         values = forms.document_values(request.POST)
         event = metadata.document_edit(
             change=_change(request, workspace), document=document, **values
@@ -359,7 +357,7 @@ def _do(
     is_final: bool = False,
 ) -> None:
     """Carry out the change and report it on the next page, with an undo where possible."""
-    with _refusals_shown(request):
+    with refusals_shown(request):
         event = act(change=_change(request, workspace), documents=documents)
         if is_final:
             messages.success(request, sentences.toast_text(event))
@@ -389,12 +387,3 @@ def _document(workspace: Workspace, document_id: UUID) -> Document:
 
 def _change(request: UserRequest, workspace: Workspace) -> ChangeContext:
     return ChangeContext(workspace, request.user, via="page")
-
-
-@contextmanager
-def _refusals_shown(request: UserRequest) -> Iterator[None]:
-    """Show why a change was refused as a message on the next page."""
-    try:
-        yield
-    except (ConflictError, InputError, UploadError) as error:
-        messages.warning(request, error.sentence)

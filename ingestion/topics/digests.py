@@ -26,7 +26,7 @@ from django.utils import timezone
 from ingestion.knowledge import watches
 from ingestion.knowledge.watches import WatchedTopic
 from ingestion.models import TopicWatch
-from ingestion.topics import watching
+from ingestion.topics import services
 from kb_project import mail
 from kb_project.errors import KBError, NotFoundError
 from workspaces import access
@@ -198,7 +198,7 @@ def stop_at(token: str) -> int:
     """Stop the mails that a link in one of them names. Raises NotFoundError."""
     workspace_id, membership_id = _named(token)
     with access.in_workspace(workspace_id):
-        return watching.mails_stop(workspace_id=workspace_id, membership_id=membership_id)
+        return services.mails_stop(workspace_id=workspace_id, membership_id=membership_id)
 
 
 def check_token(token: str) -> None:

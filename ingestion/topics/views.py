@@ -19,20 +19,20 @@ from ingestion.knowledge import insights, topics
 from ingestion.knowledge.spans import SourceSpan
 from ingestion.knowledge.topics import FindingView, TopicView
 from ingestion.models.communities import SMALLEST_WRITTEN
-from ingestion.topics import digests, services, tree, watching
-from ingestion.topics.presenters import map_context
-from kb_project.errors import ConflictError
+from ingestion.topics import digests, presenters, services
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, id_in, workspace_page
+from workspaces.pages import UserRequest, id_in, refusals_shown, workspace_page
 
 
 @workspace_page(Capability.READ)
 def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = {"workspace": workspace, "section": "topics"}
-    context["level"] = tree.open_tree(workspace=workspace)
+    context["level"] = presenters.open_tree(workspace=workspace)
     context |= _page(request, workspace, None)
     level = request.GET.get("level", "")
-    context |= map_context(workspace=workspace, level=int(level) if level in ("1", "2") else 0)
+    context |= presenters.map_context(
+        workspace=workspace, level=int(level) if level in ("1", "2") else 0
+    )
     context["bridges"] = insights.bridges(workspace=workspace)
     context |= unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
@@ -43,21 +43,21 @@ def community_detail(
     request: UserRequest, workspace: Workspace, community_id: UUID
 ) -> HttpResponse:
     """Show a topic, with what changed since the member's last visit, and remember the visit."""
-    watched = watching.watch_of(workspace=workspace, community_id=community_id)
+    watched = services.watch_of(workspace=workspace, community_id=community_id)
     if watched and watched.has_moved and watched.topic != community_id:
         return redirect("ingestion:community_detail", workspace.slug, watched.topic)
     view = topics.topic_view(workspace=workspace, community_id=community_id)
     context = {"workspace": workspace, "section": "topics", "view": view}
-    context["level"] = tree.open_tree(workspace=workspace, community=view.community)
+    context["level"] = presenters.open_tree(workspace=workspace, community=view.community)
     above = topics.topics_above(workspace=workspace, community=view.community)
     context["trail"] = topics.topic_nodes(workspace=workspace, communities=above)
     context |= _page(request, workspace, community_id)
     context["insights"] = insights.topic_insights(workspace=workspace, community_id=community_id)
     context |= {"watched": watched, "sends_mail": digests.is_set_up()}
     if watched and not _is_prefetch(request):
-        context["changed"] = watching.topic_visit(workspace=workspace, watched=watched)
+        context["changed"] = services.topic_visit(workspace=workspace, watched=watched)
     if view.parts:
-        context |= map_context(workspace=workspace, within=community_id)
+        context |= presenters.map_context(workspace=workspace, within=community_id)
     context |= unwritten(workspace, view) | {"summary": numbered(view.summary)}
     return render(request, "ingestion/community_list.html", context)
 
@@ -65,7 +65,7 @@ def community_detail(
 def _page(request: HttpRequest, workspace: Workspace, parent: UUID | None) -> dict[str, Any]:
     """Build the context of a page of the topics right below one, or of the first level."""
     rows = topics.topics_below(workspace=workspace, parent=parent)
-    page = Paginator(rows, tree.PER_PAGE).get_page(request.GET.get("page", ""))
+    page = Paginator(rows, presenters.PER_PAGE).get_page(request.GET.get("page", ""))
     nodes = topics.topic_nodes(workspace=workspace, communities=page.object_list)
     return {"page": page, "nodes": nodes}
 
@@ -74,7 +74,7 @@ def _page(request: HttpRequest, workspace: Workspace, parent: UUID | None) -> di
 def topic_tree(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Show more of the tree: a page of the topics below one, or of the first level."""
     page = request.GET.get("page", "")
-    level = tree.tree_level(
+    level = presenters.tree_level(
         workspace=workspace,
         parent=id_in(request.GET.get("parent", "")),
         page=int(page) if page.isdecimal() and 0 < len(page) < 7 else 1,
@@ -93,17 +93,15 @@ def _is_prefetch(request: HttpRequest) -> bool:
 def topic_watch(request: UserRequest, workspace: Workspace, community_id: UUID) -> HttpResponse:
     """Watch a topic, choose whether e-mails mention it, or stop watching it."""
     mails = {"on": True, "off": False}.get(request.POST.get("mails", ""))
-    try:
+    with refusals_shown(request):
         if request.POST.get("watch") == "off":
-            ended = watching.topic_unwatch(workspace=workspace, community_id=community_id)
+            ended = services.topic_unwatch(workspace=workspace, community_id=community_id)
             messages.success(request, "You no longer watch this topic.")
             if ended.topic is None:
                 return redirect("ingestion:community_list", workspace.slug)
         else:
-            watching.topic_watch(workspace=workspace, community_id=community_id, mails=mails)
+            services.topic_watch(workspace=workspace, community_id=community_id, mails=mails)
             messages.success(request, _WATCHED[mails])
-    except ConflictError as error:
-        messages.warning(request, error.sentence)
     return redirect("ingestion:community_detail", workspace.slug, community_id)
 
 
@@ -134,21 +132,17 @@ def topic_mails_stop(request: HttpRequest, token: str) -> HttpResponse:
 @workspace_page(Capability.CURATE, "POST")
 def report_retry(request: UserRequest, workspace: Workspace, community_id: UUID) -> HttpResponse:
     community = topics.community_get(workspace=workspace, community_id=community_id)
-    try:
+    with refusals_shown(request):
         services.report_retry(workspace=workspace, community=community)
         messages.success(request, "The report is being written again.")
-    except ConflictError as error:
-        messages.warning(request, error.sentence)
     return redirect("ingestion:community_detail", workspace.slug, community.pk)
 
 
 @workspace_page(Capability.CURATE, "POST")
 def reports_retry(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    try:
+    with refusals_shown(request):
         services.reports_retry(workspace=workspace)
         messages.success(request, "The reports are being written again.")
-    except ConflictError as error:
-        messages.warning(request, error.sentence)
     return redirect("ingestion:community_list", workspace.slug)
 
 

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from ingestion.knowledge import watches
 from ingestion.models import Community, TopicWatch
-from ingestion.topics import digests, watching
+from ingestion.topics import digests, services
 from tests.ingestion import state
 from tests.ingestion.editions.conftest import Team
 from tests.ingestion.pages import client_of
@@ -31,7 +31,7 @@ def topic_in(place: Workspace, name: str) -> UUID:
 @transaction.atomic
 def watch(team: Team, topic: UUID) -> None:
     place = access.workspace_for_reading(user=team.bob, workspace_id=team.workspace.slug)
-    watching.topic_watch(workspace=place, community_id=topic)
+    services.topic_watch(workspace=place, community_id=topic)
 
 
 @transaction.atomic

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from ingestion import tasks
 from ingestion.models import Community, TopicWatch
-from ingestion.topics import digests, watching
+from ingestion.topics import digests, services
 from tests import rows
 from tests.ingestion import state
 from workspaces import access
@@ -60,7 +60,7 @@ def watch(cast: rows.Cast, user: User) -> None:
     topic = Community.objects.in_workspace(place).get(
         level=0, members__entity__name="Ada Lind", members__workspace=place
     )
-    watching.topic_watch(workspace=place, community_id=topic.pk)
+    services.topic_watch(workspace=place, community_id=topic.pk)
 
 
 def change(cast: rows.Cast, **values: Any) -> None:

@@ -20,7 +20,7 @@ from ingestion.models import (
     Document,
     TopicWatch,
 )
-from ingestion.topics import watching
+from ingestion.topics import services
 from kb_project.errors import ConflictError, NotFoundError
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
@@ -57,14 +57,14 @@ def passed(workspace: Workspace, user: User) -> Workspace:
 
 @transaction.atomic
 def watch(workspace: Workspace, user: User, topic, **wanted) -> None:
-    watching.topic_watch(workspace=passed(workspace, user), community_id=topic.pk, **wanted)
+    services.topic_watch(workspace=passed(workspace, user), community_id=topic.pk, **wanted)
 
 
 @transaction.atomic
 def visit(workspace: Workspace, user: User, topic, now: datetime | None = None) -> ChangeList:
     opened = passed(workspace, user)
-    watched = watching.watch_get(workspace=opened, community_id=topic.pk)
-    return watching.topic_visit(workspace=opened, watched=watched, now=now)
+    watched = services.watch_get(workspace=opened, community_id=topic.pk)
+    return services.topic_visit(workspace=opened, watched=watched, now=now)
 
 
 @transaction.atomic
@@ -189,7 +189,7 @@ def test_a_topic_without_any_of_its_entities_can_be_let_go(cast: rows.Cast):
 
 
 def test_a_member_watches_a_limited_number_of_topics(cast: rows.Cast, monkeypatch):
-    monkeypatch.setattr(watching, "MOST", 1)
+    monkeypatch.setattr(services, "MOST_WATCHED", 1)
     watch(cast.workspace, cast.bob, topic_of(cast.workspace, "Ada Lind"))
     watch(cast.workspace, cast.bob, topic_of(cast.workspace, "Ada Lind"))
 

@@ -1,10 +1,13 @@
-"""The REST operations on what the model learns from a sample of the documents."""
+"""What the model learns from a sample of the documents: operations on it, and a button to stop."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any, Final
 
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
 from rest_framework import serializers
 
 from ingestion.models import RunState
@@ -13,7 +16,8 @@ from workspaces.api import WorkspaceAPIView, administering, reading
 from workspaces.language_models import queries, tuning
 from workspaces.language_models.services import config_needed
 from workspaces.language_models.tuning import LONGEST
-from workspaces.models import Workspace
+from workspaces.models import Capability, Workspace
+from workspaces.pages import UserRequest, refusals_shown, workspace_page
 
 setting: Final = partial(administering, errors=(409,))
 
@@ -100,3 +104,12 @@ def _state(workspace: Workspace) -> dict[str, Any]:
     work = workspace_jobs.tuning_work(workspace.pk)
     going = {"state": work.state, "done": work.done, "total": work.total} if work else {}
     return {**learned, **going}
+
+
+@workspace_page(Capability.ADMINISTER, "POST")
+def tuning_cancel(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    """Stop learning from the page Models, which shows how far it is."""
+    with refusals_shown(request):
+        workspace_jobs.tuning_cancel(workspace_id=workspace.pk)
+        messages.success(request, "Learning stops after the model's next answer.")
+    return redirect("workspaces:model_settings", workspace.slug)
