@@ -19,7 +19,7 @@ from django.db.models import Model
 from django.utils.module_loading import import_string
 from psycopg import sql
 
-from ingestion.editions.transfer import Tables, copy_of, transfer
+from ingestion.editions.copying import Tables, copy_of, transfer
 from ingestion.models import Document
 from kb_project.sql import run_sql
 from workspaces import access

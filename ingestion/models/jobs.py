@@ -1,4 +1,4 @@
-"""The record of work: jobs with a run for each stage, and checks of a workspace's data.
+"""The record of work: jobs with a run for each stage, checks of a workspace's data, imports.
 
 A job is the ingestion of one document version, one refresh of the workspace, or a person's change
 that concerns many documents.
@@ -7,13 +7,14 @@ that concerns many documents.
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from ingestion.models.documents import Document, DocumentVersion
+from ingestion.models.history import HistoryEvent
 from workspaces.models import TenantForeignKey, TenantModel, Workspace
 from workspaces.models.people import TenantQuerySet
 
@@ -47,6 +48,10 @@ class RunState(models.TextChoices):
     FAILED = "failed", "Failed"
     CANCELLED = "cancelled", "Cancelled"
     PAUSED = "paused", "Paused"
+
+
+UNFINISHED: Final = (RunState.PENDING, RunState.RUNNING)
+UNDER_WAY: Final = (*UNFINISHED, RunState.PAUSED)
 
 
 class IngestionJob(TenantModel):
@@ -275,3 +280,57 @@ class ConsistencyCheck(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.state} check of {self.workspace_id}"
+
+
+# --- imports of a graph ---------------------------------------------------------------------------
+class ImportState(models.TextChoices):
+    """The progress of an import.
+
+    ::
+
+        PREVIEW ─▶ WAITING ─▶ RUNNING ─▶ DONE
+                      ▲          │ └───▶ FAILED
+                      └──────────┘ its worker died
+    """
+
+    PREVIEW = "preview", "Preview"
+    WAITING = "waiting", "Waiting"
+    RUNNING = "running", "Running"
+    DONE = "done", "Done"
+    FAILED = "failed", "Failed"
+
+
+class GraphImport(TenantModel):
+    """A file of entities and facts that someone uploaded; nothing is imported before they confirm.
+
+    ``payload`` is what was read of it (``ingestion.exchange.importing.graph_of``), emptied when the
+    import has ended. ``choices`` say what to do with conflicts, ``counts`` what was imported and
+    left out, ``event`` is the change in the history. ``worker`` is the
+    ``kb_project.jobs.workers.worker_name`` of the process that runs it.
+    """
+
+    name = models.CharField(max_length=200)
+    format = models.CharField(max_length=12)
+    payload = models.BinaryField()
+    state = models.CharField(
+        max_length=8, choices=ImportState.choices, default=ImportState.PREVIEW, db_default="preview"
+    )
+    choices = models.JSONField(default=dict, db_default={}, blank=True)
+    reason = models.TextField(blank=True, default="", db_default="")
+    via = models.CharField(max_length=12, blank=True, default="", db_default="")
+    counts = models.JSONField(default=dict, db_default={}, blank=True)
+    problem = models.JSONField(null=True, blank=True)
+    event = TenantForeignKey(HistoryEvent, null=True)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    worker = models.CharField(max_length=80, default="", db_default="", blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["workspace", "-created_at"], name="graph_import_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.state}"

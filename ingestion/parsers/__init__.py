@@ -12,21 +12,8 @@ from typing import Protocol
 
 from ingestion.parsers import refusals
 from ingestion.parsers.detection import detect
-from ingestion.parsers.document import Heading, Limits, PageSpan, ParsedDocument, Source
+from ingestion.parsers.document import Limits, OpenFile, ParsedDocument, Source
 from ingestion.parsers.formats import FORMATS
-from ingestion.parsers.open_file import OpenFile
-
-__all__ = [
-    "FORMATS",
-    "Heading",
-    "Limits",
-    "OpenFile",
-    "PageSpan",
-    "ParsedDocument",
-    "detect",
-    "parse",
-    "parse_open",
-]
 
 
 class Parser(Protocol):

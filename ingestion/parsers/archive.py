@@ -12,8 +12,7 @@ from lxml import etree
 
 from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.document import MIB, Limits, Source
-from ingestion.parsers.open_file import OpenFile
+from ingestion.parsers.document import MIB, Limits, OpenFile, Source
 
 # Besides zipfile's own: UnicodeDecodeError comes from an entry's name, OSError and LZMAError from
 # entries packed with bzip2 and LZMA.

@@ -12,6 +12,7 @@ import puremagic
 
 from ingestion.parsers import refusals
 from ingestion.parsers.archive import ZIP_ERRORS
+from ingestion.parsers.document import OpenFile
 from ingestion.parsers.encoding import decode, wide_encoding
 from ingestion.parsers.formats import (
     BY_ENDING,
@@ -28,7 +29,6 @@ from ingestion.parsers.formats import (
     ending_of,
     format_of,
 )
-from ingestion.parsers.open_file import OpenFile
 from kb_project.errors import ParseError
 
 _TEXTUAL: Final = frozenset({TEXT, MARKDOWN, HTML, CSV, TSV, JSON, JSON_LINES})

@@ -17,7 +17,7 @@ from typing import Any, Final
 from lxml import etree
 
 from ingestion.parsers.archive import ZIP_ERRORS, check_archive
-from ingestion.parsers.document import MIB, Limits, Source, one_line
+from ingestion.parsers.document import MIB, Limits, OpenFile, Source, one_line
 from ingestion.parsers.graph_rows import (
     CSV,
     FIELDS,
@@ -34,11 +34,10 @@ from ingestion.parsers.graph_rows import (
     fact_row,
     folded,
     line_of,
-    named,
     refuse,
     too_many,
 )
-from ingestion.parsers.open_file import OpenFile
+from ingestion.parsers.refusals import quoted
 from kb_project.errors import ParseError
 
 _DELIMITERS: Final = ",;\t"
@@ -51,13 +50,13 @@ def read_graph(file: OpenFile, name: str, limits: Limits = LIMITS) -> GraphFile:
     if file.size > limits.max_bytes:
         raise refuse(
             "too_large",
-            f"{named(name)} is larger than {limits.max_bytes // MIB} MB.",
+            f"{quoted(name)} is larger than {limits.max_bytes // MIB} MB.",
             "Split it into smaller files and import those.",
         )
     with file.open() as stream:
         start = stream.read(512).lstrip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n")
     if not start:
-        raise refuse("empty_file", f"{named(name)} is empty.", "Choose another file.")
+        raise refuse("empty_file", f"{quoted(name)} is empty.", "Choose another file.")
     if start.startswith(_ZIP):
         return _archive(file, name, limits)
     if start.startswith(b"<"):
@@ -76,7 +75,7 @@ def _graphml(file: OpenFile, name: str) -> GraphFile:
         where = f" at line {error.lineno}" if error.lineno else ""
         raise refuse(
             "malformed",
-            f"{named(name)} is not well-formed XML{where}.",
+            f"{quoted(name)} is not well-formed XML{where}.",
             "Export it again from the program that made it.",
         ) from error
 
@@ -111,13 +110,13 @@ def _check_root(element: etree._Element, tag: str, name: str) -> None:
     if element.getroottree().docinfo.doctype:
         raise refuse(
             "unsafe_xml",
-            f"{named(name)} declares a document type, which could define entities.",
+            f"{quoted(name)} declares a document type, which could define entities.",
             "Remove the DOCTYPE at its start, or export it again without one.",
         )
     if tag != "graphml":
         raise refuse(
             "not_graphml",
-            f"{named(name)} is XML, but not GraphML: it begins with “{one_line(tag, limit=40)}”.",
+            f"{quoted(name)} is XML, but not GraphML: it begins with “{one_line(tag, limit=40)}”.",
             "Save it as GraphML, JSON or CSV.",
         )
 
@@ -157,7 +156,7 @@ def _node_link(data: bytes, name: str) -> GraphFile:
         where = f" at line {line}" if line else ""
         raise refuse(
             "malformed",
-            f"{named(name)} is not valid JSON{where}.",
+            f"{quoted(name)} is not valid JSON{where}.",
             "Export it again from the program that made it.",
         ) from error
     nodes, edges = _lists_of(loaded, name)
@@ -182,7 +181,7 @@ def _lists_of(loaded: Any, name: str) -> tuple[list[Any], list[Any]]:
     if not isinstance(nodes, list) or not isinstance(edges, list) or not (nodes or edges):
         raise refuse(
             "not_node_link",
-            f"{named(name)} is JSON without a list of “nodes” or “edges”.",
+            f"{quoted(name)} is JSON without a list of “nodes” or “edges”.",
             "Save it as node-link JSON, GraphML or CSV.",
         )
     return nodes, edges
@@ -204,12 +203,12 @@ def _archive(file: OpenFile, name: str, limits: Limits) -> GraphFile:
             ]
     except ZIP_ERRORS as error:
         raise refuse(
-            "corrupt", f"{named(name)} is a damaged ZIP archive.", "Download it again."
+            "corrupt", f"{quoted(name)} is a damaged ZIP archive.", "Download it again."
         ) from error
     if not tables:
         raise refuse(
             "no_tables",
-            f"{named(name)} is a ZIP archive without a CSV file.",
+            f"{quoted(name)} is a ZIP archive without a CSV file.",
             "Put entities.csv and facts.csv into it.",
         )
     return _of_tables(tables, name)
@@ -227,7 +226,8 @@ def _of_tables(tables: Iterable[Table], name: str) -> GraphFile:
         else:
             raise refuse(
                 "no_columns",
-                f"{named(name)} has neither a column “name” nor the columns “source” and “target”.",
+                f"{quoted(name)} has neither a column “name” nor the columns “source” and"
+                " “target”.",
                 "Name its columns in the first row.",
             )
     return bounded(chain(entities, facts), CSV, name)
@@ -260,7 +260,7 @@ def _table(data: bytes, name: str) -> Table:
     except csv.Error as error:
         raise refuse(
             "malformed",
-            f"{named(name)} is not a CSV table: line {rows.line_num} cannot be read.",
+            f"{quoted(name)} is not a CSV table: line {rows.line_num} cannot be read.",
             "Export it again as CSV.",
         ) from error
     return columns, found
@@ -276,7 +276,7 @@ def _decoded(data: bytes, name: str) -> str:
     if "\0" in text:
         raise refuse(
             "not_a_graph",
-            f"{named(name)} is not GraphML, JSON or CSV.",
+            f"{quoted(name)} is not GraphML, JSON or CSV.",
             "Choose a file that was exported as one of these.",
         )
     return text
@@ -285,6 +285,6 @@ def _decoded(data: bytes, name: str) -> str:
 def _not_utf8(name: str) -> ParseError:
     return refuse(
         "wrong_encoding",
-        f"{named(name)} is not in UTF-8, so its names cannot be read for certain.",
+        f"{quoted(name)} is not in UTF-8, so its names cannot be read for certain.",
         "Save it as UTF-8 (in Excel: CSV UTF-8), then choose it again.",
     )

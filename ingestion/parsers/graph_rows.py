@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ingestion.parsers.document import MIB, Limits, clean, one_line
+from ingestion.parsers.refusals import quoted
 from kb_project.errors import ParseError
 
 GRAPHML, NODE_LINK, CSV = "graphml", "json", "csv"
@@ -87,10 +88,6 @@ class GraphFile:
 
 def refuse(code: str, happened: str, next_step: str) -> ParseError:
     return ParseError(happened, code=code, kept=KEPT, next_step=next_step)
-
-
-def named(name: str) -> str:
-    return f"“{one_line(name, limit=80) or 'This file'}”"
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -166,7 +163,7 @@ def bounded(rows: Iterable[EntityRow | FactRow], format: str, name: str) -> Grap
         raise too_many(name)
     if not read:
         raise refuse(
-            "no_rows", f"{named(name)} contains no entity and no fact.", "Choose another file."
+            "no_rows", f"{quoted(name)} contains no entity and no fact.", "Choose another file."
         )
     return GraphFile(
         format,
@@ -178,6 +175,6 @@ def bounded(rows: Iterable[EntityRow | FactRow], format: str, name: str) -> Grap
 def too_many(name: str) -> ParseError:
     return refuse(
         "too_many_rows",
-        f"{named(name)} has more than {MOST_ROWS:,} entities and facts.",
+        f"{quoted(name)} has more than {MOST_ROWS:,} entities and facts.",
         "Split it into smaller files and import those.",
     )

@@ -20,9 +20,8 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage
 
 from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.document import ParsedDocument, Source, one_line, title_pattern
+from ingestion.parsers.document import OpenFile, ParsedDocument, Source, one_line, title_pattern
 from ingestion.parsers.formats import FORMATS, PDF
-from ingestion.parsers.open_file import OpenFile
 from ingestion.parsers.pdf_layout import PageText, Paragraph, read_page
 from kb_project.text.regions import RegionKind
 

@@ -31,9 +31,8 @@ from typing import Final, Self, TypeVar
 from django.conf import settings
 
 from ingestion.parsers import graph_rows, refusals, wire
-from ingestion.parsers.document import MIB, Limits, ParsedDocument
+from ingestion.parsers.document import MIB, Limits, OpenFile, ParsedDocument
 from ingestion.parsers.graph_rows import GraphFile
-from ingestion.parsers.open_file import OpenFile
 from ingestion.parsers.wire import Request
 from kb_project.confinement.layers import Layers
 from kb_project.errors import ParseError, UnavailableError

@@ -9,8 +9,7 @@ from lxml import etree
 
 from ingestion.parsers.archive import check_archive, describe_openxml, parse_xml
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.document import MIB, Limits, Source
-from ingestion.parsers.open_file import OpenFile
+from ingestion.parsers.document import MIB, Limits, OpenFile, Source
 from kb_project.errors import ParseError
 from tests.ingestion.parsers.samples import make_zip
 
