@@ -8,7 +8,7 @@ from ingestion.documents import lifecycle
 from ingestion.editions import services as editions
 from ingestion.exchange import importing
 from ingestion.health import services as health
-from ingestion.pipeline import batching, needs, pausing, recovery, runner, turns, workspace_jobs
+from ingestion.pipeline import batching, needs, recovery, runner, turns, workspace_jobs
 from ingestion.pipeline.needs import Need
 from ingestion.topics import digests
 from workspaces import idempotency, limits
@@ -29,7 +29,7 @@ def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
 
 
 def resume_workspace(workspace_id: str) -> None:
-    pausing.work_resume(uuid.UUID(workspace_id))
+    recovery.work_resume(uuid.UUID(workspace_id))
 
 
 def reembed(workspace_id: str) -> None:

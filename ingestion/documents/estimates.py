@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from django.conf import settings
 
 from ingestion.documents import cost_model
 from ingestion.documents.cost_model import (
+    NOTHING,
     Conditions,
     Estimate,
     Extent,
@@ -23,9 +25,9 @@ from ingestion.documents.cost_model import (
     Price,
     Range,
 )
-from ingestion.documents.file_sizes import extent_of_file
 from ingestion.extractors.model import ChunkText, extract_prompt
 from ingestion.models import Document
+from ingestion.parsers.formats import format_of
 from kb_project.llm.ports import ChatModel, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens
 from kb_project.ports import Ports
@@ -256,7 +258,11 @@ def sentences(estimate: Estimate) -> list[str]:
         f"{estimate.known:,} {'answer is' if is_one else 'answers are'} already known and"
         f" cost{'s' * is_one} nothing."
     )
-    return [price, work, *([known] if estimate.known else []), *_budget(estimate)]
+    pausing = (
+        "Work pauses when it is spent, keeps everything done, and continues when the budget is"
+        " raised."
+    )
+    return [price, work, *([known] if estimate.known else []), *budget_left(estimate, pausing)]
 
 
 def spent(usage: UsageLine, *, what: str) -> list[str]:
@@ -326,17 +332,15 @@ def cost(estimate: Estimate) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _budget(estimate: Estimate) -> list[str]:
+def budget_left(estimate: Estimate, pausing: str) -> list[str]:
+    """Say what is left of a budget; if that may not be enough, with what happens then."""
     if estimate.left is None:
         return []
     left = f"{money(estimate.left)} of the budget is left"
     if not estimate.is_short:
         return [f"{left}."]
     will = "will not" if estimate.is_surely_short else "may not"
-    return [
-        f"{left}, which {will} be enough. Work pauses when it is spent, keeps everything done,"
-        " and continues when the budget is raised."
-    ]
+    return [f"{left}, which {will} be enough. {pausing}"]
 
 
 def _round(number: float) -> int:
@@ -348,3 +352,42 @@ def _round(number: float) -> int:
     whole = round(number)
     digits = len(str(whole)) - 2
     return whole if whole < 100 else round(whole, -digits)
+
+
+# --- what a file holds, by its name and size ------------------------------------------------------
+# By what takes most of the bytes.
+TOKENS_PER_BYTE: Final[Mapping[str, Range]] = {
+    # English has 4 to 5 bytes per token; Chinese has 3 bytes per character, about one token each.
+    "text": Range(0.2, 0.4),
+    # Tags, scripts and navigation are dropped.
+    "html": Range(0.03, 0.3),
+    # Zip archives: text shrinks to a third, pictures keep their size.
+    "zip": Range(0.02, 1.0),
+    # Text is deflated; fonts and pictures weigh more than words.
+    "pdf": Range(0.002, 0.25),
+    # Cells become "column: value" sentences.
+    "table": Range(0.3, 1.5),
+}
+FILL: Final = Range(0.85, 1.0)
+"""Share of the size limit that a passage fills: it ends at a sentence or section end."""
+
+
+def extent_of_file(name: str, size: int, conditions: Conditions) -> Extent:
+    """Estimate what a file of this name and size in bytes holds."""
+    promised = format_of(name)
+    tokens = TOKENS_PER_BYTE[promised.bulk if promised else "text"] * max(0, size)
+    passages = Range(
+        passages_of(tokens.low, conditions, FILL.high),
+        passages_of(tokens.high, conditions, FILL.low),
+    )
+    return Extent(tokens, passages if size else NOTHING)
+
+
+def passages_of(tokens: float, conditions: Conditions, fill: float) -> int:
+    """
+    >>> passages_of(1600, Conditions(1, 800, 0, 16_000, 8), 1.0)
+    2
+    """
+    step = conditions.chunk_tokens * fill - conditions.chunk_overlap
+    rest = tokens - conditions.chunk_tokens * fill
+    return 1 + max(0, math.ceil(rest / max(1.0, step)))

@@ -11,9 +11,11 @@ from django.http import QueryDict
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ingestion.documents.estimates import FileSize
+from ingestion.history.recording import ChangeContext
 from ingestion.models import DocumentState
 from kb_project.errors import InputError
-from workspaces.pages import id_in
+from workspaces.models import Workspace
+from workspaces.pages import UserRequest, id_in
 
 TEXT = "text"
 PAGE = "page"
@@ -86,6 +88,11 @@ def ids_of(data: QueryDict, name: str) -> list[UUID]:
     """Return the ids chosen under a name; invalid ones are skipped."""
     found = map(id_in, data.getlist(name))
     return list(dict.fromkeys(one for one in found if one))
+
+
+def change_of(request: UserRequest, workspace: Workspace) -> ChangeContext:
+    """Return who makes a change on a page."""
+    return ChangeContext(workspace, request.user, via="page")
 
 
 def document_values(data: QueryDict) -> dict[str, Any]:

@@ -10,17 +10,16 @@ from typing import Any, Final
 
 from django.db.models import Count, QuerySet
 
+from ingestion.documents.queries import live_warnings
 from ingestion.models import (
     Chunk,
     ChunkExtraction,
     Document,
-    DocumentVersion,
     Evidence,
     IngestionJob,
-    JobKind,
     Mention,
-    RunState,
 )
+from ingestion.models.jobs import UNFINISHED
 from workspaces.models import Workspace
 
 EXCERPT: Final = 160
@@ -78,11 +77,7 @@ def document_outcomes(
     chunks = _counts(Chunk, workspace, ids, "id")
     entities = _counts(Mention, workspace, ids, "entity_id")
     relationships = _counts(Evidence, workspace, ids, "relationship_id")
-    warnings = dict(
-        DocumentVersion.objects.in_workspace(workspace)
-        .filter(DocumentVersion.IS_LIVE_VERSION, document_id__in=ids)
-        .values_list("document_id", "warnings")
-    )
+    warnings = live_warnings(workspace=workspace, ids=ids)
     problems = dict(
         IngestionJob.objects.in_workspace(workspace)
         .filter(document_id__in=ids)
@@ -105,12 +100,8 @@ def document_outcomes(
 
 
 def has_unfinished_work(*, workspace: Workspace) -> bool:
-    """Whether a document or a workspace refresh is running or waiting."""
-    return (
-        IngestionJob.objects.in_workspace(workspace)
-        .filter(kind__in=JobKind.values, state__in=[RunState.PENDING, RunState.RUNNING])
-        .exists()
-    )
+    """Whether any job is running or waiting."""
+    return IngestionJob.objects.in_workspace(workspace).filter(state__in=UNFINISHED).exists()
 
 
 def _counts(

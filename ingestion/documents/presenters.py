@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from ingestion.documents import estimates, queries, reader
 from ingestion.documents.collections import queries as collection_queries
 from ingestion.documents.forms import PAGE, ReaderPosition
-from ingestion.documents.links import page_noun, reader_url
 from ingestion.documents.page_images import Box, page_marks
 from ingestion.documents.queries import DocumentRow, StageStep
 from ingestion.documents.reader.blocks import Block
 from ingestion.knowledge import insights
 from ingestion.models import Collection, Document, DocumentState, DocumentVersion, RunState
-from ingestion.pipeline import pausing, workspace_jobs
+from ingestion.parsers.formats import FORMATS
+from ingestion.pipeline import recovery, workspace_jobs
 from ingestion.pipeline.workspace_jobs import JobProgress
 from kb_project.text.regions import RegionKind, from_json
 from workspaces.models import Capability, Workspace
@@ -97,7 +99,7 @@ def document_page(
             "paused": counts[DocumentState.PAUSED],
             "alone": insights.alone_count(workspace=workspace),
         },
-        "pause": pausing.work_pause(workspace=workspace),
+        "pause": recovery.work_pause(workspace=workspace),
         "state": state,
         "text": text,
         "alone": alone,
@@ -284,3 +286,28 @@ def where_of(version: DocumentVersion, offset: int | None) -> str:
     number = reader.page_at(version.pages, offset) if len(version.pages) > 1 else None
     page = f"{page_noun(version.parser)} {number}" if number else ""
     return " · ".join(part for part in (titles[-1] if titles else "", page) if part)
+
+
+# --- addresses and nouns --------------------------------------------------------------------------
+# The noun for a page, for formats that do not call it a page.
+PAGE_NOUNS: Final = {"pptx": "slide", "spreadsheet": "sheet", "epub": "chapter"}
+
+
+def page_noun(parser: str) -> str:
+    return PAGE_NOUNS.get(parser, "page")
+
+
+def format_label(media_type: str) -> str:
+    """Name the format, for pages; an unknown one by its MIME type.
+
+    >>> format_label("text/html"), format_label("text/x-toy")
+    ('Web page', 'text/x-toy')
+    """
+    return capfirst(FORMATS[media_type].label) if media_type in FORMATS else media_type
+
+
+def reader_url(workspace: Workspace, document_id: object, **query: object) -> str:
+    """Return the reader's URL; query parameters that are None or '' are left out."""
+    address = reverse("ingestion:document_detail", args=[workspace.slug, document_id])
+    given = {key: value for key, value in query.items() if value not in (None, "")}
+    return f"{address}?{urlencode(given)}" if given else address

@@ -30,12 +30,11 @@ from ingestion.models import (
     RunState,
     StageRun,
 )
+from ingestion.models.jobs import UNDER_WAY, UNFINISHED
 from ingestion.models.knowledge import TERMS
 from kb_project.errors import found
 from workspaces import access
 from workspaces.models import Workspace
-
-UNDER_WAY = (RunState.PENDING, RunState.RUNNING, RunState.PAUSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +138,7 @@ def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> lis
         .values_list("document_id")
         .annotate(number=Count("id"))
     )
-    warnings = dict(
-        DocumentVersion.objects.in_workspace(workspace)
-        .filter(DocumentVersion.IS_LIVE_VERSION, document_id__in=ids)
-        .values_list("document_id", "warnings")
-    )
+    warnings = live_warnings(workspace=workspace, ids=ids)
     return [
         DocumentRow(
             document=document,
@@ -154,6 +149,13 @@ def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> lis
         )
         for document in documents
     ]
+
+
+def live_warnings(*, workspace: Workspace, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[str]]:
+    """Return the warnings of the documents' live versions, by document."""
+    versions = DocumentVersion.objects.in_workspace(workspace).filter(document_id__in=ids)
+    live = versions.filter(DocumentVersion.IS_LIVE_VERSION)
+    return dict(live.values_list("document_id", "warnings"))
 
 
 def _latest_jobs(workspace: Workspace, ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, IngestionJob]:
@@ -188,9 +190,7 @@ def contents_here(*, workspace: Workspace, digests: Collection[str]) -> set[str]
 
 def document_of_file(*, workspace: Workspace, name: str) -> Document | None:
     """Return the newest searched document with this file name."""
-    rows = Document.objects.in_workspace(workspace).filter(
-        name=name, disabled_at=None, trashed_at=None
-    )
+    rows = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE, name=name)
     return rows.order_by("-created_at").first()
 
 
@@ -238,18 +238,10 @@ def state_counts(*, workspace: Workspace) -> dict[str, int]:
     return {state.value: counted[state.value] for state in DocumentState}
 
 
-def searched_count(*, workspace: Workspace) -> int:
-    """Count documents that are neither disabled nor in the trash."""
-    return Document.objects.in_workspace(workspace).filter(Document.IS_LIVE).count()
-
-
 def is_refreshing(*, workspace: Workspace) -> bool:
     """Whether graph and topics are being updated."""
-    return (
-        IngestionJob.objects.in_workspace(workspace)
-        .filter(kind=JobKind.WORKSPACE, state__in=[RunState.PENDING, RunState.RUNNING])
-        .exists()
-    )
+    jobs = IngestionJob.objects.in_workspace(workspace).filter(kind=JobKind.WORKSPACE)
+    return jobs.filter(state__in=UNFINISHED).exists()
 
 
 @dataclass(frozen=True, slots=True)

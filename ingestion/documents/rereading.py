@@ -24,9 +24,9 @@ from ingestion.models import (
     Document,
     IngestionJob,
     JobKind,
-    RunState,
     StageRun,
 )
+from ingestion.models.jobs import UNFINISHED
 from ingestion.pipeline import batching, runner, sql as pipeline_sql, transitions
 from ingestion.stages.extract import NO_NAMES, UNREAD, method_by
 from ingestion.stages.resolve.judging import NO_ANSWER
@@ -274,7 +274,7 @@ def _forget_warnings(
 
 def _check_idle(document: Document, job: IngestionJob) -> None:
     runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job, stage__in=AGAIN)
-    if runs.filter(state__in=[RunState.PENDING, RunState.RUNNING]).exists():
+    if runs.filter(state__in=UNFINISHED).exists():
         raise ConflictError(
             f"'{document.title}' is being read.",
             code="already_under_way",

@@ -27,7 +27,8 @@ from ingestion.models import (
     JobKind,
     RunState,
 )
-from ingestion.pipeline import batching, inline, pausing, runner, transitions, workspace_jobs
+from ingestion.models.jobs import UNDER_WAY
+from ingestion.pipeline import batching, inline, recovery, runner, transitions, workspace_jobs
 from kb_project.errors import ConflictError, UploadError
 from workspaces import quotas
 from workspaces.models import User, Workspace
@@ -147,7 +148,7 @@ def document_retry(*, workspace: Workspace, document: Document) -> IngestionJob:
         transitions.reopen(job)
         batching.call_for(workspace.pk, [job.pk], *runner.DOCUMENT_LANES)
         if is_paused:
-            pausing.work_resume(workspace.pk)
+            recovery.work_resume(workspace.pk)
     return job
 
 
@@ -171,7 +172,7 @@ def work_resume(*, workspace: Workspace) -> int:
     A job pauses again if the cause still exists.
     """
     resumed = workspace_jobs.changes_resume(workspace_id=workspace.pk)
-    return resumed + pausing.work_resume(workspace.pk)
+    return resumed + recovery.work_resume(workspace.pk)
 
 
 def document_cancel(*, workspace: Workspace, document: Document) -> None:
@@ -180,8 +181,7 @@ def document_cancel(*, workspace: Workspace, document: Document) -> None:
     Raises ConflictError if it is finished.
     """
     jobs = IngestionJob.objects.in_workspace(workspace).filter(document=document)
-    unfinished = [RunState.PENDING, RunState.RUNNING, RunState.PAUSED]
-    asked = jobs.filter(state__in=unfinished).update(cancel_requested=True)
+    asked = jobs.filter(state__in=UNDER_WAY).update(cancel_requested=True)
     if not asked:
         raise ConflictError(
             f"No work on '{document.title}' is in progress.", code="nothing_to_cancel"
@@ -198,7 +198,7 @@ def process_workspace(
     Resumes paused work first, since the caller is waiting. Call outside a transaction: the
     embedding lane runs in its own thread.
     """
-    pausing.work_resume(workspace.pk)
+    recovery.work_resume(workspace.pk)
     inline.drain(workspace.pk, on_progress)
 
 

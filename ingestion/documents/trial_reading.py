@@ -80,7 +80,7 @@ def replacement_estimate(
 
     Call outside transactions. Raises what ``replacement_extent`` does.
     """
-    with _copied(file) as path:
+    with copied(file) as path:
         size = path.stat().st_size
         extent = replacement_extent(
             workspace=workspace, document_id=document_id, path=path, name=name
@@ -98,16 +98,17 @@ def uploads_estimate(
     """
     sizes = {file: file.size or 0 for file in files}
     with ExitStack() as copies:
-        copied = {copies.enter_context(_copied(file)): file for file in few_of(sizes)}
-        names = {path: file.name or "" for path, file in copied.items()}
+        by_path = {copies.enter_context(copied(file)): file for file in few_of(sizes)}
+        names = {path: file.name or "" for path, file in by_path.items()}
         read = new_extents(workspace=workspace, files=names)
-    extents = {copied[path]: extent for path, extent in read.items()}
+    extents = {by_path[path]: extent for path, extent in read.items()}
     given = [FileSize(file.name or "", size, extents.get(file)) for file, size in sizes.items()]
     return estimates.estimate_for_files(workspace=workspace, files=[*given, *others])
 
 
 @contextmanager
-def _copied(file: IO[bytes]) -> Iterator[Path]:
+def copied(file: IO[bytes]) -> Iterator[Path]:
+    """Copy an uploaded file to the disk for a block, for the confined reader."""
     with tempfile.NamedTemporaryFile() as copy:
         shutil.copyfileobj(file, copy)
         copy.flush()

@@ -11,7 +11,7 @@ from ingestion.changes import version_changes
 from ingestion.changes.comparison import NamedEntity, StatedFact, TextChange, paragraphs
 from ingestion.changes.version_changes import Changes
 from ingestion.documents import queries
-from ingestion.documents.links import reader_url
+from ingestion.documents.presenters import reader_url
 from ingestion.documents.queries import VersionRow
 from ingestion.models import Document, DocumentVersion
 from kb_project.text.words import counted

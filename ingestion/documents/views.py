@@ -29,7 +29,6 @@ from ingestion.documents import (
     versions,
 )
 from ingestion.history import sentences
-from ingestion.history.recording import ChangeContext
 from ingestion.knowledge import insights, summaries
 from ingestion.models import Document, HistoryEvent
 from kb_project.errors import (
@@ -197,7 +196,10 @@ def version_add(request: UserRequest, workspace: Workspace, document_id: UUID) -
         return redirect(DETAIL, workspace.slug, document.pk)
     with refusals_shown(request):
         version = versions.document_replace(
-            change=_change(request, workspace), document=document, file=file, name=file.name or ""
+            change=forms.change_of(request, workspace),
+            document=document,
+            file=file,
+            name=file.name or "",
         )
         messages.success(request, f"Version {version.number} was added.")
     return redirect(DETAIL, workspace.slug, document.pk)
@@ -232,7 +234,7 @@ def version_restore(
     document = _document(workspace, document_id)
     with refusals_shown(request):
         event = versions.document_revert(
-            change=_change(request, workspace), document=document, number=number
+            change=forms.change_of(request, workspace), document=document, number=number
         )
         sentences.add_toast(request, workspace, event)
     return redirect(DETAIL, workspace.slug, document.pk)
@@ -278,7 +280,7 @@ def document_edit(request: UserRequest, workspace: Workspace, document_id: UUID)
     with refusals_shown(request):
         values = forms.document_values(request.POST)
         event = metadata.document_edit(
-            change=_change(request, workspace), document=document, **values
+            change=forms.change_of(request, workspace), document=document, **values
         )
         sentences.add_toast(request, workspace, event)
     return redirect(DETAIL, workspace.slug, document.pk)
@@ -358,7 +360,7 @@ def _do(
 ) -> None:
     """Carry out the change and report it on the next page, with an undo where possible."""
     with refusals_shown(request):
-        event = act(change=_change(request, workspace), documents=documents)
+        event = act(change=forms.change_of(request, workspace), documents=documents)
         if is_final:
             messages.success(request, sentences.toast_text(event))
         else:
@@ -383,7 +385,3 @@ def _do_with_chosen(request: UserRequest, workspace: Workspace, act: Act) -> Non
 
 def _document(workspace: Workspace, document_id: UUID) -> Document:
     return queries.document_get(workspace=workspace, document_id=document_id)
-
-
-def _change(request: UserRequest, workspace: Workspace) -> ChangeContext:
-    return ChangeContext(workspace, request.user, via="page")

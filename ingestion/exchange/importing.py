@@ -8,8 +8,6 @@ without it.
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 import uuid
 import zlib
 from collections.abc import Collection, Iterator
@@ -17,13 +15,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import IO, Any, Final
 
 from django.utils import timezone
 from django_q.tasks import async_task
 
 from ingestion.curation.operation import apply, operation
+from ingestion.documents.trial_reading import copied
 from ingestion.exchange.planning import plan_of
 from ingestion.exchange.plans import Choices, Conflicts, Plan
 from ingestion.history import recording
@@ -69,11 +67,9 @@ BROKEN: Final = Problem(
 # --- the file -------------------------------------------------------------------------------------
 def graph_read(file: IO[bytes], name: str) -> GraphFile:
     """Read a file in the confined reader. Raises InputError for one that is no graph."""
-    with tempfile.NamedTemporaryFile() as copy:
-        shutil.copyfileobj(file, copy)
-        copy.flush()
+    with copied(file) as path:
         try:
-            return default_sandbox().read_graph(Path(copy.name), name=one_line(name))
+            return default_sandbox().read_graph(path, name=one_line(name))
         except ParseError as error:
             raise InputError(
                 error.happened, code=error.code, kept=KEPT, next_step=error.next_step
@@ -302,13 +298,4 @@ def _fact_rulings(plan: Plan) -> Iterator[tuple[Ref, Ref, RelationshipRuling.Fie
 def take_up(workspaces: Collection[uuid.UUID]) -> int:
     """Wake imports of these workspaces that no worker took up, or whose worker died; returns how
     many."""
-    return sum(map(_take_up, workspaces))
-
-
-def _take_up(workspace_id: uuid.UUID) -> int:
-    with access.in_workspace(workspace_id):
-        rows = GraphImport.objects.in_workspace(workspace_id).defer("payload")
-        due = recovery.left_waiting(rows, PATIENCE)
-        for row in due:
-            wake(row)
-    return len(due)
+    return recovery.take_up(GraphImport, workspaces, PATIENCE, wake)

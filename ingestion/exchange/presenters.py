@@ -17,9 +17,9 @@ from kb_project.text.words import counted
 from workspaces.models import Workspace
 
 SHOWN: Final = 20
+"""Rows shown of each outcome."""
 MOST_CHOICES: Final = 500
 """Topics and documents to choose from."""
-"""Rows shown of each outcome."""
 ON_PAGE: Final = ("graphml", "gexf", "json", "csv")
 FORMAT_LABELS: Final = {"graphml": "GraphML", "json": "JSON", "csv": "CSV"}
 OUTCOMES: Final[Mapping[Outcome, tuple[str, str]]] = {
@@ -60,17 +60,8 @@ def groups_of(rows: Sequence[PlannedEntity] | Sequence[PlannedFact]) -> list[Gro
     return groups
 
 
-def summary_of(plan: Plan) -> str:
-    """Say in a sentence what an import would create."""
-    return f"Importing this file creates {_made_by(plan)}."
-
-
-def imported_of(plan: Plan) -> str:
-    """Say in a sentence what an import created."""
-    return f"Imported: {_made_by(plan)}."
-
-
-def _made_by(plan: Plan) -> str:
+def made_by(plan: Plan) -> str:
+    """Say what an import creates, or created."""
     entities = counted(len(plan.new_entities), "new entity", "new entities")
     facts = counted(len(plan.new_facts), "new fact")
     names = counted(sum(len(one.names) for one in plan.changed), "alias", "aliases")
@@ -137,7 +128,7 @@ def import_context(
     plan = plan_of(workspace, graph_of(row), chosen)
     return context | {
         "plan": plan,
-        "summary": summary_of(plan),
+        "summary": f"Importing this file creates {made_by(plan)}.",
         "notes": notes_of(plan),
         "tables": [
             ("Entities", groups_of(plan.entities)),

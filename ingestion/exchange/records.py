@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, LiteralString, TypeVar
@@ -40,6 +40,25 @@ FACT_COLUMNS: Final = (
     *("target_id", "target__name", "target__type"),
     *("keywords", "description", "weight", "is_made", "evidence_count"),
 )
+NODE_TYPES: Final[Mapping[str, str]] = {
+    "name": "string",
+    "type": "string",
+    "aliases": "string",
+    "description": "string",
+    "written_by": "string",
+    "mentions": "long",
+    "origin": "string",
+    "topics": "string",
+}
+EDGE_TYPES: Final[Mapping[str, str]] = {
+    "predicates": "string",
+    "description": "string",
+    "weight": "double",
+    "origin": "string",
+    "evidence_count": "long",
+    "evidence": "string",
+}
+"""The attributes of entities and of facts, with their types in XML."""
 PERSON, DOCUMENTS = "person", "documents"
 """The origin of what a person made, and of what was found in documents."""
 
@@ -98,16 +117,7 @@ class EntityRecord:
     @property
     def attributes(self) -> dict[str, Value]:
         """Its values by name, without those that are empty."""
-        return _given(
-            name=self.name,
-            type=self.type,
-            aliases=self.aliases,
-            description=self.description,
-            written_by=self.written_by,
-            mentions=self.mentions,
-            origin=self.origin,
-            topics=self.topics,
-        )
+        return _given(self, NODE_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +146,12 @@ class FactRecord:
     @property
     def attributes(self) -> dict[str, Value]:
         """Its values by name, without its ends and those that are empty."""
-        return _given(
-            predicates=self.predicates,
-            description=self.description,
-            weight=self.weight,
-            origin=self.origin,
-            evidence_count=self.evidence_count,
-            evidence=self.evidence,
-        )
+        return _given(self, EDGE_TYPES)
 
 
-def _given(**values: Value) -> dict[str, Value]:
-    return {name: value for name, value in values.items() if value not in ("", [])}
+def _given(record: EntityRecord | FactRecord, names: Iterable[str]) -> dict[str, Value]:
+    values = ((name, getattr(record, name)) for name in names)
+    return {name: value for name, value in values if value not in ("", [])}
 
 
 # --- which ----------------------------------------------------------------------------------------

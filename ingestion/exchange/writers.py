@@ -19,29 +19,11 @@ from typing import Any, BinaryIO, Final
 
 from lxml import etree
 
-from ingestion.exchange.records import EntityRecord, FactRecord, Value
+from ingestion.exchange.records import EDGE_TYPES, NODE_TYPES, EntityRecord, FactRecord, Value
 from kb_project.http.spreadsheets import safe_cell
 
 GRAPHML: Final = "http://graphml.graphdrawing.org/xmlns"
 GEXF: Final = "http://www.gexf.net/1.2draft"
-NODE_TYPES: Final[Mapping[str, str]] = {
-    "name": "string",
-    "type": "string",
-    "aliases": "string",
-    "description": "string",
-    "written_by": "string",
-    "mentions": "long",
-    "origin": "string",
-    "topics": "string",
-}
-EDGE_TYPES: Final[Mapping[str, str]] = {
-    "predicates": "string",
-    "description": "string",
-    "weight": "double",
-    "origin": "string",
-    "evidence_count": "long",
-    "evidence": "string",
-}
 ENTITY_COLUMNS: Final = ("id", *NODE_TYPES)
 FACT_COLUMNS: Final = (
     *("id", "source", "source_name", "source_type", "target", "target_name", "target_type"),
@@ -175,13 +157,8 @@ def write_facts(file: BinaryIO, graph: GraphSource) -> None:
 
 
 def _fact_cells(fact: FactRecord) -> dict[str, Value]:
-    names: dict[str, Value] = {
-        "source_name": fact.source_name,
-        "source_type": fact.source_type,
-        "target_name": fact.target_name,
-        "target_type": fact.target_type,
-    }
-    return _ends(fact) | names | fact.attributes
+    names = ("source_name", "source_type", "target_name", "target_type")
+    return _ends(fact) | {name: getattr(fact, name) for name in names} | fact.attributes
 
 
 def _write_csv(

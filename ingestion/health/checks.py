@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final, LiteralString
 
 from ingestion.documents import archive
-from ingestion.health import comparisons, files, references, sql
+from ingestion.health import comparisons, references, sql
 from ingestion.health.state import DriftRow, Finder, Findings, WorkspaceState
 from ingestion.knowledge import projection
 from ingestion.knowledge.corpus import MISCOUNTED, RECOUNT
@@ -181,7 +181,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "references",
         "row refers to a missing row",
         "rows refer to missing rows",
-        (references.find,),
+        (references.to_missing_rows,),
         "Generated rows are removed; rows that people wrote are kept.",
         lambda workspace_id, _: references.remove(workspace_id),
     ),
@@ -320,7 +320,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         "missing_files",
         "document's file is missing from disk",
         "documents' files are missing from disk",
-        (files.missing,),
+        (references.to_missing_files,),
         "Restore the file from a backup, or add it again as a new version; its text and facts are"
         " untouched.",
     ),
@@ -328,8 +328,8 @@ CHECKS: Final[tuple[Check, ...]] = (
         "orphan_files",
         "file on disk belongs to no document",
         "files on disk belong to no document",
-        (files.orphans,),
+        (references.unknown_files,),
         "They are moved to a separate folder beside the documents' files.",
-        lambda workspace_id, _: files.set_aside(workspace_id),
+        lambda workspace_id, _: references.set_aside(workspace_id),
     ),
 )

@@ -294,13 +294,4 @@ def _forget_old(workspace_id: uuid.UUID) -> None:
 def take_up(workspaces: Collection[uuid.UUID]) -> int:
     """Wake waiting checks of these workspaces that no worker took up, or whose worker died; returns
     how many."""
-    return sum(map(_take_up, workspaces))
-
-
-def _take_up(workspace_id: uuid.UUID) -> int:
-    with access.in_workspace(workspace_id):
-        rows = ConsistencyCheck.objects.in_workspace(workspace_id)
-        due = recovery.left_waiting(rows, PATIENCE)
-        for row in due:
-            wake(row)
-    return len(due)
+    return recovery.take_up(ConsistencyCheck, workspaces, PATIENCE, wake)

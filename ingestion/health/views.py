@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from ingestion.documents.links import reader_url
+from ingestion.documents.presenters import reader_url
 from ingestion.health import services
 from ingestion.health.queries import health
 from ingestion.models import Chunk, Community, Document, Entity

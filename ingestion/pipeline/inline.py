@@ -14,7 +14,8 @@ from typing import Any
 
 from django.db import connection
 
-from ingestion.models import IngestionJob, JobKind, RunState, StageRun
+from ingestion.models import IngestionJob, JobKind, StageRun
+from ingestion.models.jobs import UNFINISHED
 from ingestion.pipeline import batching, leases, runner
 from kb_project.database.outages import through_outages
 from kb_project.errors import PauseError
@@ -146,10 +147,10 @@ def _embed_until_idle(
 def _has_open_stages(workspace_id: uuid.UUID, stages: tuple[str, ...]) -> bool:
     with access.in_workspace(workspace_id):
         open_runs = StageRun.objects.in_workspace(workspace_id).filter(
-            stage__in=stages, state__in=[RunState.PENDING, RunState.RUNNING]
+            stage__in=stages, state__in=UNFINISHED
         )
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
-            state__in=[RunState.PENDING, RunState.RUNNING], pk__in=open_runs.values("job_id")
+            state__in=UNFINISHED, pk__in=open_runs.values("job_id")
         )
         return jobs.exists()
 
@@ -160,5 +161,5 @@ def _tell(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:
     with access.in_workspace(workspace_id):
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.DOCUMENT)
         total = jobs.count()
-        waiting = jobs.filter(state__in=[RunState.PENDING, RunState.RUNNING]).count()
+        waiting = jobs.filter(state__in=UNFINISHED).count()
     on_progress(total - waiting, total)

@@ -1,7 +1,12 @@
-"""Resume work left behind by dead workers.
+"""Resume work that stopped: left behind by dead workers, or paused.
 
 The tables say what is unfinished; a queue entry is only a wake-up. So whatever happens to the
 queue, the tables are enough to resume.
+
+A pause affects the whole workspace: the first group that meets the obstacle records why, and what
+comes to the same stage later waits without trying (``runner.claim_next``). A pause for an
+unavailable model is retried automatically until the model is back; every other one ends when a
+person changes something or resumes the work.
 """
 
 from __future__ import annotations
@@ -9,7 +14,8 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Final, TypeVar, cast
@@ -20,24 +26,23 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django_q.models import OrmQ
 
-from ingestion.models import ConsistencyCheck, GraphImport, IngestionJob, RunState, StageRun
-from ingestion.pipeline import (
-    batching,
-    leases,
-    needs,
-    pausing,
-    runner,
-    sql,
-    turns,
-    workspace_jobs,
+from ingestion.models import (
+    ConsistencyCheck,
+    GraphImport,
+    IngestionJob,
+    JobKind,
+    RunState,
+    StageRun,
 )
+from ingestion.models.jobs import UNFINISHED
+from ingestion.pipeline import batching, leases, needs, runner, sql, turns, workspace_jobs
 from kb_project.jobs import cluster, workers
 from kb_project.sql import run_sql
 from workspaces import access
+from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
 
-UNFINISHED = (RunState.PENDING, RunState.RUNNING)
 FORGOTTEN: Final = timedelta(minutes=2)
 """A row that has waited longer without a queue entry is called for again."""
 Row = TypeVar("Row", ConsistencyCheck, GraphImport)
@@ -73,7 +78,7 @@ def sweep(found: needs.Needs) -> int:
     idle = [lane for lane in runner.LANES if is_idle(lane)]
     woken = sum(recover(workspace_id, lanes=idle) for workspace_id in needs.of_work(found))
     return woken + sum(
-        pausing.resume_what_may_fare_better(workspace_id)
+        resume_what_may_fare_better(workspace_id)
         for workspace_id in found.get(needs.Need.PAUSED, ())
     )
 
@@ -96,12 +101,30 @@ def is_idle(lane: str) -> bool:
     return not OrmQ.objects.filter(key=lane, lock__lte=timezone.now()).exists()
 
 
-def left_waiting(rows: QuerySet[Row], patience: timedelta) -> list[Row]:
-    """Return the rows that wait for a worker of the refreshing lane without a queue entry.
+def take_up(
+    model: type[Row],
+    workspaces: Collection[uuid.UUID],
+    patience: timedelta,
+    wake: Callable[[Row], None],
+) -> int:
+    """Wake these workspaces' rows that wait for the refreshing lane without a queue entry; return
+    how many.
 
     Rows that a dead worker held wait again. A worker on another host is presumed dead after
     ``patience``.
     """
+    woken = 0
+    for workspace_id in workspaces:
+        with access.in_workspace(workspace_id):
+            rows = model.objects.in_workspace(workspace_id)
+            due = _left_waiting(rows.only("workspace", "worker", "started_at"), patience)
+            for row in due:
+                wake(row)
+        woken += len(due)
+    return woken
+
+
+def _left_waiting(rows: QuerySet[Row], patience: timedelta) -> list[Row]:
     now = timezone.now()
     for row in rows.filter(state="running").select_for_update(no_key=True):
         if workers.is_dead(row.worker) or (row.started_at and row.started_at < now - patience):
@@ -159,3 +182,70 @@ def _request_missed_refresh(workspace_id: uuid.UUID) -> None:
         [(is_missed,)] = run_sql(sql.REFRESH_IS_MISSED, {"workspace": workspace_id})
     if is_missed:
         runner.request_refresh(workspace_id)
+
+
+# --- pauses ---------------------------------------------------------------------------------------
+# ``EndpointError``'s codes for which waiting alone may help.
+PASSING: Final = ("endpoint_down", "endpoint_timeout", "endpoint_busy")
+SECONDS_OF_PAUSE: Final = 120.0
+# The operator's limits begin again with each month, and the operator may raise them.
+CAPPED: Final = ("cap_reached",)
+SECONDS_UNDER_CAP: Final = 3600.0
+
+
+def work_resume(workspace_id: uuid.UUID, codes: Sequence[str] = ()) -> int:
+    """Resume paused jobs, all of them or those paused for these codes; return how many."""
+    with access.in_workspace(workspace_id):
+        scope = {"workspace": workspace_id, "codes": list(codes)}
+        # The documents' end requests a refresh anyway, and only one may wait.
+        run_sql(sql.FORGET_PAUSED_REFRESHES, scope)
+        resumed = [job_id for (job_id,) in run_sql(sql.RESUME_JOBS, scope)]
+        batching.call_for(workspace_id, resumed, *runner.LANES)
+    if resumed:
+        logger.info("paused work resumed workspace=%s jobs=%s", workspace_id, len(resumed))
+    return len(resumed)
+
+
+def resume_what_may_fare_better(workspace_id: uuid.UUID) -> int:
+    """Retry what an unavailable model has held up for two minutes, and what a limit of the operator
+    has held up for an hour; return how many jobs.
+    """
+    return sum(
+        _resume_after(workspace_id, codes, seconds)
+        for codes, seconds in ((PASSING, SECONDS_OF_PAUSE), (CAPPED, SECONDS_UNDER_CAP))
+    )
+
+
+def _resume_after(workspace_id: uuid.UUID, codes: Sequence[str], seconds: float) -> int:
+    with access.in_workspace(workspace_id):
+        values = {"workspace": workspace_id, "codes": list(codes), "seconds": seconds}
+        [(is_time,)] = run_sql(sql.PAUSES_TO_END, values)
+    return work_resume(workspace_id, codes) if is_time else 0
+
+
+# Problems that an admin fixes on the models page, and on the usage page.
+OF_BUDGET: Final = "budget_spent"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """``problem`` is ``{"code", "happened", "kept", "next_step"}`` of the latest paused job."""
+
+    problem: dict[str, str]
+    documents: int
+    others: int
+
+    @property
+    def is_of_budget(self) -> bool:
+        return self.problem.get("code") == OF_BUDGET
+
+
+def work_pause(*, workspace: Workspace) -> Pause | None:
+    paused = IngestionJob.objects.in_workspace(workspace).filter(state=RunState.PAUSED)
+    kinds = list(paused.values_list("kind", flat=True))
+    if not kinds:
+        return None
+    problems = paused.filter(problem__isnull=False).order_by("-created_at")
+    documents = kinds.count(JobKind.DOCUMENT)
+    latest = problems.values_list("problem", flat=True).first()
+    return Pause(latest or {}, documents, len(kinds) - documents)

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, cast
 
+from django.db.models import QuerySet
 from django.utils import timezone
 from psycopg.types.json import Json
 
@@ -176,24 +177,24 @@ def last_job(workspace_id: uuid.UUID, document: Document) -> IngestionJob | None
 
 def reopen(job: IngestionJob) -> None:
     """Make what failed or was cancelled pending again; finished stages stay done."""
-    StageRun.objects.in_workspace(job.workspace_id).filter(job=job).exclude(
-        state=RunState.DONE
-    ).update(state=RunState.PENDING, attempts=0, problem=None, leased_until=None, leased_by="")
-    IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(
-        state=RunState.PENDING, problem=None, cancel_requested=False, finished_at=None
-    )
-    set_document(job, DocumentState.QUEUED)
+    runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job)
+    _make_pending(job, runs.exclude(state=RunState.DONE))
 
 
 def repeat(job: IngestionJob, stages: Sequence[str]) -> None:
     """Have some stages of a job run again. The others are left alone, even while they run."""
-    StageRun.objects.in_workspace(job.workspace_id).filter(job=job, stage__in=stages).update(
+    runs = StageRun.objects.in_workspace(job.workspace_id).filter(job=job, stage__in=stages)
+    _make_pending(job, runs, units_done=0)
+
+
+def _make_pending(job: IngestionJob, runs: QuerySet[StageRun], **values: int) -> None:
+    runs.update(
         state=RunState.PENDING,
         attempts=0,
-        units_done=0,
         problem=None,
         leased_until=None,
         leased_by="",
+        **values,
     )
     IngestionJob.objects.in_workspace(job.workspace_id).filter(pk=job.pk).update(
         state=RunState.PENDING, problem=None, cancel_requested=False, finished_at=None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ingestion.models import IngestionJob, JobKind, NameChange, RunState, StageRun
+from ingestion.models.jobs import UNDER_WAY, UNFINISHED
 from ingestion.pipeline import needs, runner, transitions
 from ingestion.vectors import chunks
 from kb_project.errors import ConflictError
@@ -14,8 +15,6 @@ from kb_project.ports import build_ports
 from workspaces import access
 from workspaces.models import EmbeddingIndex, IndexState, Workspace
 from workspaces.ports import LOCAL
-
-UNFINISHED = (RunState.PENDING, RunState.RUNNING)
 
 
 def vectors_renew(*, workspace_id: uuid.UUID) -> IngestionJob:
@@ -68,7 +67,7 @@ def tuning_begin(*, workspace_id: uuid.UUID) -> IngestionJob:
         # The workspace's row serialises concurrent requests.
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.TUNE)
-        job = jobs.filter(state__in=[*UNFINISHED, RunState.PAUSED]).first()
+        job = jobs.filter(state__in=UNDER_WAY).first()
         if job is None:
             job = IngestionJob.objects.create(workspace_id=workspace_id, kind=JobKind.TUNE)
             runner.plan_stages(job)
@@ -88,7 +87,7 @@ class JobProgress:
 
     @property
     def is_unfinished(self) -> bool:
-        return self.state in (*UNFINISHED, RunState.PAUSED)
+        return self.state in UNDER_WAY
 
     @property
     def has_stopped(self) -> bool:
@@ -112,7 +111,7 @@ def tuning_cancel(*, workspace_id: uuid.UUID) -> None:
     """
     with access.in_workspace(workspace_id):
         jobs = IngestionJob.objects.in_workspace(workspace_id).filter(kind=JobKind.TUNE)
-        unfinished = jobs.filter(state__in=[*UNFINISHED, RunState.PAUSED])
+        unfinished = jobs.filter(state__in=UNDER_WAY)
         if not unfinished.update(cancel_requested=True):
             raise ConflictError(
                 "Nothing is being learned from the documents.",

@@ -13,7 +13,7 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 
-from ingestion.models import Chunk, IngestionJob
+from ingestion.models import Chunk, IngestionJob, SentenceVector
 from ingestion.stage import Progress, StageOutcome
 from ingestion.vectors import chunks as chunk_vectors, sentences
 from kb_project.llm.ports import Embedder
@@ -76,7 +76,7 @@ def embed_sentences(
     with access.in_workspace(workspace_id):
         chunks = Chunk.objects.in_workspace(workspace_id).filter(version__in=versions)
         waiting = list(
-            sentences.without(chunks, workspace_id, embedder.fingerprint)
+            chunk_vectors.without(chunks, workspace_id, embedder.fingerprint, SentenceVector)
             .order_by("version_id", "ordinal")
             .select_related("document")
             .only("pk", "text", "regions", "heading_path", "document__title")

@@ -15,7 +15,7 @@ from ingestion.curation.merging import entities_merge
 from ingestion.curation.presenters import Preview, previewed
 from ingestion.curation.validation import invalid
 from ingestion.documents.forms import words_of
-from ingestion.documents.links import reader_url
+from ingestion.documents.presenters import reader_url
 from ingestion.history import queries as history_queries, sentences
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import HistoryEvent, HistorySubject

@@ -10,7 +10,7 @@ from django.template import Context
 
 from ingestion.documents import deletion_impact, estimates, outcomes, rereading, version_presenters
 from ingestion.documents.deletion_impact import losses_of
-from ingestion.documents.links import format_label, reader_url
+from ingestion.documents.presenters import format_label, reader_url
 from ingestion.models import Document
 from ingestion.parsers.formats import FORMATS, families
 from ingestion.pipeline import workspace_jobs

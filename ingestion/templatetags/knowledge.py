@@ -8,7 +8,7 @@ from typing import Any, Final
 from django import template
 
 from ingestion.documents import reader
-from ingestion.documents.links import page_noun, reader_url
+from ingestion.documents.presenters import page_noun, reader_url
 from ingestion.documents.reader.blocks import plain as without_marks
 from ingestion.knowledge.spans import SourceSpan
 from kb_project.http.paging import MOST_COUNTED

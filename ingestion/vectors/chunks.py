@@ -14,7 +14,7 @@ from typing import Final, LiteralString
 import numpy as np
 from django.db.models import Exists, OuterRef, QuerySet
 
-from ingestion.models import Chunk, ChunkEmbedding
+from ingestion.models import Chunk, ChunkEmbedding, SentenceVector
 from kb_project.llm.ports import Embedder, Vectors
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql, run_sql_count
@@ -102,9 +102,14 @@ def _chosen(workspace_id: uuid.UUID) -> dict[str, str]:
         }
 
 
-def without(chunks: Chunks, workspace_id: uuid.UUID, fingerprint: str) -> Chunks:
-    """The chunks that have no vector of this model."""
-    made = ChunkEmbedding.objects.in_workspace(workspace_id).filter(
+def without(
+    chunks: Chunks,
+    workspace_id: uuid.UUID,
+    fingerprint: str,
+    vectors: type[ChunkEmbedding | SentenceVector] = ChunkEmbedding,
+) -> Chunks:
+    """The chunks that have no vector of this model, or whose sentences have none."""
+    made = vectors.objects.in_workspace(workspace_id).filter(
         chunk_id=OuterRef("pk"), fingerprint=fingerprint
     )
     return chunks.filter(~Exists(made))

@@ -14,8 +14,6 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Final, LiteralString
 
-from django.db.models import Exists, OuterRef, QuerySet
-
 from ingestion.models import Chunk, SentenceVector
 from ingestion.vectors.chunks import literals
 from kb_project.llm.ports import Embedder
@@ -45,14 +43,6 @@ SELECT c.workspace_id, c.id, t.first, t.last, %(fingerprint)s, t.vector::halfvec
 ON CONFLICT (workspace_id, chunk_id, start, fingerprint)
    DO UPDATE SET vector = excluded.vector, "end" = excluded."end"
 """
-
-
-def without(chunks: QuerySet[Chunk], workspace_id: uuid.UUID, fingerprint: str) -> QuerySet[Chunk]:
-    """The chunks whose sentences have no vectors of this model."""
-    made = SentenceVector.objects.in_workspace(workspace_id).filter(
-        chunk_id=OuterRef("pk"), fingerprint=fingerprint
-    )
-    return chunks.filter(~Exists(made))
 
 
 def make(workspace_id: uuid.UUID, chunks: Sequence[Chunk], embedder: Embedder) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 import regex
 
 from ingestion.documents import queries as document_queries
-from ingestion.knowledge import topics as knowledge_topics
+from ingestion.knowledge import queries as knowledge_queries, topics as knowledge_topics
 from ingestion.models import Document
 from kb_project.text.languages import HAN
 from retrieval.answering import suggestions
@@ -160,7 +160,7 @@ def draft(asking: Asking) -> Draft | None:
 def holding_of(asking: Asking) -> Holding:
     workspace = asking.workspace
     with access.in_workspace(workspace.pk):
-        documents = document_queries.searched_count(workspace=workspace)
+        documents = knowledge_queries.documents_count(workspace)
         shown = document_queries.documents(workspace=workspace).filter(
             Document.IS_LIVE, state="ready"
         )

@@ -18,7 +18,6 @@ from workspaces import access
 from workspaces.models import ModelSettings, Workspace
 from workspaces.ports import ports_for
 from workspaces.usage import queries as usage_queries
-from workspaces.usage.queries import money
 
 # --- assumptions ----------------------------------------------------------------------------------
 ANSWER_CALLS: Final = Range(1, 2)
@@ -98,20 +97,12 @@ def sentences(estimate: Estimate) -> list[str]:
     calls = estimates.counted(estimate.calls, "call")
     tokens = estimates.counted(estimate.prompt_tokens + estimate.completion_tokens, "token")
     took = estimates.duration(estimate.seconds)
-    return [price, f"{calls} to the model and {tokens}, in {took}.", *_budget(estimate)]
-
-
-def _budget(estimate: Estimate) -> list[str]:
-    if estimate.left is None:
-        return []
-    left = f"{money(estimate.left)} of the budget is left"
-    if not estimate.is_short:
-        return [f"{left}."]
-    will = "will not" if estimate.is_surely_short else "may not"
-    return [
-        f"{left}, which {will} be enough. The run stops when it is spent, keeps every result,"
-        " and can continue when the budget is raised."
-    ]
+    pausing = (
+        "The run stops when it is spent, keeps every result, and can continue when the budget is"
+        " raised."
+    )
+    said = [price, f"{calls} to the model and {tokens}, in {took}."]
+    return said + estimates.budget_left(estimate, pausing)
 
 
 def _of_mode(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.knowledge import topics
-from ingestion.pipeline import pausing
+from ingestion.pipeline import recovery
 from ingestion.stages import reports
 from kb_project.llm import call, policy
 from kb_project.llm.policy import Breaker, Retry, RetryPolicy
@@ -21,7 +21,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = RetryPolicy(attempts=6, first=0.01, longest=0.02, longest_wish=0.05)
     monkeypatch.setattr(call, "Retry", lambda: Retry(attempts))
     monkeypatch.setattr(policy, "Breaker", partial(Breaker, rest=0.02))
-    monkeypatch.setattr(pausing, "SECONDS_OF_PAUSE", 0.0)
+    monkeypatch.setattr(recovery, "SECONDS_OF_PAUSE", 0.0)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from ingestion.models import (
     Verdict,
     WalkSnapshot,
 )
-from ingestion.pipeline import pausing
+from ingestion.pipeline import recovery
 from ingestion.stages import snapshot
 from kb_project.graph.walk_index import WalkIndex
 from tests import rows
@@ -289,7 +289,7 @@ def test_a_model_that_is_away_leaves_the_former_facts_standing(tier: Tier):
     assert {one.pk for one in tier.rows(Mention)} == before
     assert otherwise(tier) == 0
     tier.provider.script.key = ""
-    pausing.work_resume(tier.workspace.pk)
+    recovery.work_resume(tier.workspace.pk)
     tier.drain()
     assert methods(tier) == {"model": tier.count(Chunk)}
     assert_whole(tier)
@@ -310,7 +310,7 @@ def test_a_budget_that_ends_on_the_way_leaves_half_and_half_and_nothing_lost(tie
     assert not list(misplaced(tier))
     assert_citations_quote(tier)
     language_model_services.budget_set(workspace=tier.workspace, cap=Decimal(100))
-    pausing.work_resume(tier.workspace.pk)
+    recovery.work_resume(tier.workspace.pk)
     tier.drain()
     assert tier.documents() == {"ready": 6}
     assert methods(tier) == {"model": tier.count(Chunk)}

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from ingestion.models import Chunk, ChunkExtraction, Entity, IngestionJob, RunState
-from ingestion.pipeline import pausing
+from ingestion.pipeline import recovery
 from tests import rows
 from tests.model_tier.tier import Tier, unaccounted
 from tests.provider import Provider
@@ -41,7 +41,7 @@ def test_a_refused_key_pauses_and_the_right_one_goes_on(tier: Tier):
 
     tier.provider.script.key = tier.provider.key
     tier.choose()
-    pausing.work_resume(tier.workspace.pk)
+    recovery.work_resume(tier.workspace.pk)
     tier.drain()
 
     assert tier.documents() == {"ready": 2}
@@ -78,7 +78,7 @@ def test_an_endpoint_that_is_down_pauses_until_it_is_back(tier: Tier):
     assert {problem["code"] for problem in paused(tier)} == {"endpoint_down"}
 
     tier.choose()
-    pausing.work_resume(tier.workspace.pk)
+    recovery.work_resume(tier.workspace.pk)
     tier.drain()
 
     assert tier.documents() == {"ready": 2}
@@ -115,7 +115,7 @@ def test_the_budget_stops_the_ingest_at_its_cap_and_it_goes_on_when_raised(
     assert_pages_say_so(tier, client)
 
     language_model_services.budget_set(workspace=tier.workspace, cap=Decimal(10))
-    pausing.work_resume(tier.workspace.pk)
+    recovery.work_resume(tier.workspace.pk)
     tier.drain()
 
     assert tier.documents() == {"ready": 6}

@@ -22,7 +22,7 @@ from ingestion.models import (
     IngestionJob,
     RunState,
 )
-from ingestion.pipeline import inline, pausing
+from ingestion.pipeline import inline, recovery
 from tests import rows
 from tests.ingestion.jobs import add
 from tests.provider import Provider
@@ -75,7 +75,7 @@ class Tier:
                 break
             # The endpoint has its rest first.
             threading.Event().wait(0.05)
-            pausing.resume_what_may_fare_better(self.workspace.pk)
+            recovery.resume_what_may_fare_better(self.workspace.pk)
         return paused
 
     def rows(self, model: type[ModelT]) -> list[ModelT]:

@@ -13,7 +13,6 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from ingestion.documents import forms, presenters
 from ingestion.documents.collections import queries, services
 from ingestion.history import sentences
-from ingestion.history.recording import ChangeContext
 from ingestion.models import Collection
 from kb_project.errors import ConflictError, InputError
 from workspaces.models import Capability, Workspace
@@ -34,7 +33,7 @@ def collection_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
 def collection_create(request: UserRequest, workspace: Workspace) -> HttpResponse:
     name = request.POST.get("name", "")
     try:
-        made = services.collection_create(change=_change(request, workspace), name=name)
+        made = services.collection_create(change=forms.change_of(request, workspace), name=name)
     except (InputError, ConflictError) as error:
         return _list_page(request, workspace, problem=error, name=name[: services.NAME_LENGTH])
     messages.success(request, f"Created the collection '{made.name}'.")
@@ -76,7 +75,7 @@ def collection_rename(
     request: UserRequest, workspace: Workspace, collection_id: UUID
 ) -> HttpResponse:
     collection, name = _collection(workspace, collection_id), request.POST.get("name", "")
-    change = _change(request, workspace)
+    change = forms.change_of(request, workspace)
     try:
         event = services.collection_rename(change=change, collection=collection, name=name)
     except (InputError, ConflictError) as error:
@@ -95,7 +94,7 @@ def collection_delete(
     if request.method != "POST":
         context = {"workspace": workspace, "section": "documents", "row": row}
         return render(request, "ingestion/collections/delete.html", context)
-    change = _change(request, workspace)
+    change = forms.change_of(request, workspace)
     event = services.collection_delete(change=change, collection=row.collection)
     messages.success(request, f"{sentences.toast_text(event)} Its documents were kept.")
     return redirect(LIST, workspace.slug)
@@ -113,7 +112,7 @@ def documents_move(request: UserRequest, workspace: Workspace) -> HttpResponse:
     to = _collection(workspace, chosen[0]) if chosen else None
     if to is None and wanted != NO_COLLECTION:
         raise InputError("The request doesn't name a collection.", kept="Nothing was changed.")
-    change = _change(request, workspace)
+    change = forms.change_of(request, workspace)
     moves = services.documents_move(change=change, document_ids=ids, to=to)
     if moves.event is not None:
         sentences.add_toast(request, workspace, moves.event)
@@ -132,7 +131,3 @@ def _back(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 def _collection(workspace: Workspace, collection_id: UUID) -> Collection:
     return queries.collection_get(workspace=workspace, collection_id=collection_id)
-
-
-def _change(request: UserRequest, workspace: Workspace) -> ChangeContext:
-    return ChangeContext(workspace, request.user, via="page")

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from ingestion.management.progress import INTERRUPTED, Progress, interruptible
+from ingestion.management.output import INTERRUPTED, Progress, interruptible
 from kb_project.backup import writing
 from kb_project.backup.archive import WORKSPACE, Manifest
 from kb_project.commands import DataCommand

@@ -82,8 +82,8 @@ class Command(DataCommand):
             }
             self.stdout.write(json.dumps(answer))
             return
-        said = presenters.imported_of(plan) if event else presenters.summary_of(plan)
-        self.stdout.write(f"{workspace.slug}: {said}")
+        said = "Imported:" if event else "Importing this file creates"
+        self.stdout.write(f"{workspace.slug}: {said} {presenters.made_by(plan)}.")
         for note in (*presenters.notes_of(plan), *_left_out(plan)):
             self.stdout.write(note)
 

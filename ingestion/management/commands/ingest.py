@@ -31,8 +31,7 @@ from ingestion.documents.estimates import FileSize
 from ingestion.documents.metadata import clean_tags
 from ingestion.documents.services import Filing, Upload
 from ingestion.history.recording import ChangeContext
-from ingestion.management.ingest_output import Intake, as_json, as_text, total_of
-from ingestion.management.progress import INTERRUPTED
+from ingestion.management.output import INTERRUPTED, Intake, as_json, as_text, total_of
 from ingestion.models import Document
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, ParseError, UploadError

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from ingestion import post_restore
-from ingestion.management.progress import INTERRUPTED, Progress, interruptible
+from ingestion.management.output import INTERRUPTED, Progress, interruptible
 from kb_project.backup import archive, restoring
 from kb_project.backup.archive import Manifest
 from kb_project.backup.restoring import Restored

@@ -12,10 +12,9 @@ from typing import Any, Final
 from django.urls import reverse
 from django.utils import timezone
 
-from ingestion.documents import queries as document_queries
-from ingestion.documents.links import reader_url
-from ingestion.documents.presenters import where_of
+from ingestion.documents.presenters import reader_url, where_of
 from ingestion.documents.reader.blocks import plain
+from ingestion.knowledge import queries as knowledge_queries
 from retrieval.answering import greeting
 from retrieval.answering.options import OPTIONS
 from retrieval.conversations import queries
@@ -259,7 +258,7 @@ def _words(text: str, marked: Sequence[Sequence[int]]) -> Iterator[Words]:
 
 
 def _searched(workspace: Workspace, question: Question) -> str:
-    total = document_queries.searched_count(workspace=workspace)
+    total = knowledge_queries.documents_count(workspace)
     noun = "document" if total == 1 else "documents"
     narrowed = ", narrowed by filters" if question.scope else ""
     return f"{total} {noun} in {workspace.name}{narrowed}."

@@ -12,7 +12,7 @@ from django.db.models import Count, F, Func
 from django.utils.formats import date_format
 
 from ingestion.documents import queries as document_queries
-from ingestion.documents.links import format_label
+from ingestion.documents.presenters import format_label
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Document, DocumentState, Entity
 from retrieval.answering import bypass
@@ -336,7 +336,7 @@ def ask_box(  # noqa: PLR0913  all that the box shows
         mode=ANSWER_MODES.get(mode) or MODES[standard_mode()],
         scope=scope_panel(workspace=workspace, filters=filters or {}),
         form=form_panel(workspace=workspace, options=options or {}),
-        documents=document_queries.searched_count(workspace=workspace),
+        documents=knowledge_queries.documents_count(workspace),
         reading=counts[DocumentState.QUEUED.value] + counts[DocumentState.WORKING.value],
         question=question,
         conversation=conversation,

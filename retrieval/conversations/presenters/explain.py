@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from ingestion.documents.links import reader_url
+from ingestion.documents.presenters import reader_url
 from retrieval.conversations import queries
 from retrieval.conversations.forms import is_id
 from retrieval.conversations.presenters.ask_box import label_of

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from ingestion.documents.links import reader_url
-from ingestion.documents.presenters import where_of
+from ingestion.documents.presenters import reader_url, where_of
 from ingestion.documents.reader.blocks import plain, plain_around
 from ingestion.knowledge.conflicts import SideSpan, others, sides_beside
 from ingestion.models import Chunk

@@ -19,7 +19,7 @@ from ingestion.documents.cost_model import (
     extraction_of,
     situating_of,
 )
-from ingestion.documents.file_sizes import extent_of_file, passages_of
+from ingestion.documents.estimates import extent_of_file, passages_of
 from workspaces.usage.queries import UsageLine
 
 PRICE = Price(prompt=1.0, cached_prompt=0.1, completion=4.0)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ingestion.exchange import writers
-from ingestion.exchange.records import EntityRecord, FactRecord
+from ingestion.exchange.records import NODE_TYPES, EntityRecord, FactRecord
 from ingestion.exchange.writers import GraphSource, as_text, xml_text
 from kb_project.http.spreadsheets import cell_text
 
@@ -175,6 +175,6 @@ def test_control_characters_that_xml_cannot_hold_are_replaced():
     assert xml_text("a\nb\tc\rd") == "a\nb\tc\rd"
 
 
-@pytest.mark.parametrize("name", sorted(writers.NODE_TYPES))
+@pytest.mark.parametrize("name", sorted(NODE_TYPES))
 def test_every_attribute_of_an_entity_is_declared(name: str):
     assert name.encode() in written(writers.write_graphml, ([], []))

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.health import files
+from ingestion.health import references
 from ingestion.health.state import MOST_SAMPLES, Findings, workspace_state
 from ingestion.models import Document
 from tests import rows
@@ -40,7 +40,7 @@ def stored(workspace: Workspace, folder: Path, title: str) -> tuple[Document, Pa
     return document, left(folder / blob)
 
 
-def left(path: Path, *, age: float = 2 * files.YOUNG_SECONDS, content: str = "Ada") -> Path:
+def left(path: Path, *, age: float = 2 * references.YOUNG_SECONDS, content: str = "Ada") -> Path:
     """A file, of an age in seconds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
@@ -51,7 +51,7 @@ def left(path: Path, *, age: float = 2 * files.YOUNG_SECONDS, content: str = "Ad
 
 def pictures(of: Path, content: str = "page") -> Path:
     """A folder of pictures of pages beside a file, as old as any."""
-    made = of.with_name(f"{of.name}{files.PICTURES}")
+    made = of.with_name(f"{of.name}{references.PICTURES}")
     left(made / "1.png", content=content)
     os.utime(made, (0, 0))
     return made
@@ -59,16 +59,16 @@ def pictures(of: Path, content: str = "page") -> Path:
 
 def missing(workspace: Workspace) -> Findings:
     with workspace_state(workspace.pk) as state:
-        return Findings.of(files.missing(state))
+        return Findings.of(references.to_missing_files(state))
 
 
 def orphans(workspace: Workspace) -> Findings:
     with workspace_state(workspace.pk) as state:
-        return Findings.of(files.orphans(state))
+        return Findings.of(references.unknown_files(state))
 
 
 def set_aside(workspace: Workspace) -> Path:
-    return files.set_aside(workspace.pk)
+    return references.set_aside(workspace.pk)
 
 
 def test_where_every_file_has_a_document_and_every_document_a_file_nothing_is_wrong(
@@ -122,7 +122,7 @@ def test_files_of_another_workspace_are_not_looked_at(workspace: Workspace, fold
 
 
 def test_what_has_just_come_may_be_on_its_way_in(workspace: Workspace, folder: Path):
-    left(folder / str(workspace.pk) / "young", age=files.YOUNG_SECONDS / 2)
+    left(folder / str(workspace.pk) / "young", age=references.YOUNG_SECONDS / 2)
     left(folder / str(workspace.pk) / "old")
 
     assert orphans(workspace).samples == (f"{workspace.pk}/old",)

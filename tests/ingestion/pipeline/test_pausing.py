@@ -15,7 +15,7 @@ from django_q.models import OrmQ
 from ingestion import tasks
 from ingestion.documents import services
 from ingestion.models import DocumentState, IngestionJob, RunState, StageRun
-from ingestion.pipeline import batching, inline, needs, pausing, recovery, runner
+from ingestion.pipeline import batching, inline, needs, recovery, runner
 from ingestion.stage import Progress, StageOutcome
 from kb_project.errors import BudgetError, EndpointError, PauseError, RefusedError
 from kb_project.ports import Ports
@@ -110,7 +110,7 @@ def test_pauses_never_wear_a_job_out(workspace: Workspace, monkeypatch):
     with pretended(monkeypatch, together={"extract": raising(DOWN)}):
         for _ in range(runner.MAX_ATTEMPTS + 2):
             runner.run_group(jobs, MAIN)
-            pausing.work_resume(workspace.pk)
+            recovery.work_resume(workspace.pk)
 
     assert fresh(jobs[0]).state == RunState.PENDING
     assert run_of(jobs[0], "extract").attempts == 0
@@ -166,7 +166,7 @@ def test_a_refresh_pauses_and_the_newest_one_is_enough(workspace: Workspace, mon
         for _ in range(2):
             runner.request_refresh(workspace.pk)
             runner.run_lane(refreshes(workspace)[-1], REFRESHING)
-        pausing.work_resume(workspace.pk)
+        recovery.work_resume(workspace.pk)
 
     assert [job.state for job in refreshes(workspace)] == [RunState.CANCELLED, RunState.PENDING]
 
@@ -177,7 +177,7 @@ def test_a_paused_refresh_gives_way_to_the_one_that_documents_ask_for(
     jobs = paused(workspace, monkeypatch)
     with pretended(monkeypatch, together={"describe": raising(BUDGET)}):
         runner.run_lane(refreshes(workspace)[-1], REFRESHING)
-    pausing.work_resume(workspace.pk)
+    recovery.work_resume(workspace.pk)
 
     with pretended(monkeypatch):
         runner.run_group(jobs, MAIN)
@@ -192,7 +192,7 @@ def test_everything_goes_on_where_it_stopped(workspace: Workspace, monkeypatch):
     jobs = paused(workspace, monkeypatch)
     before = calls(MAIN)
 
-    assert pausing.work_resume(workspace.pk) == 2
+    assert recovery.work_resume(workspace.pk) == 2
 
     assert [fresh(job).state for job in jobs] == [RunState.PENDING] * 2
     assert {document_of(job).state for job in jobs} == {DocumentState.QUEUED}
@@ -206,7 +206,7 @@ def test_everything_goes_on_where_it_stopped(workspace: Workspace, monkeypatch):
 def test_resuming_what_is_not_paused_does_nothing(workspace: Workspace):
     some(workspace, 1)
 
-    assert pausing.work_resume(workspace.pk) == 0
+    assert recovery.work_resume(workspace.pk) == 0
 
 
 def test_the_queue_can_resume_a_workspace(workspace: Workspace, monkeypatch):
@@ -312,7 +312,7 @@ def test_a_limit_of_the_operator_is_tried_again_within_the_hour(workspace: Works
     paused(workspace, monkeypatch, error)
 
     minutes_pass(workspace, 5)
-    early = pausing.resume_what_may_fare_better(workspace.pk)
+    early = recovery.resume_what_may_fare_better(workspace.pk)
     minutes_pass(workspace, 61)
 
-    assert (early, pausing.resume_what_may_fare_better(workspace.pk)) == (0, 2)
+    assert (early, recovery.resume_what_may_fare_better(workspace.pk)) == (0, 2)

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from ingestion.documents import links
+from ingestion.documents import presenters
 from ingestion.templatetags import knowledge
 from workspaces.models import Workspace
 
@@ -30,13 +30,15 @@ def test_quotations_lose_marks_and_line_breaks():
 def test_a_readers_address_leaves_out_what_is_not_given():
     number = uuid.UUID(int=1)
 
-    assert links.reader_url(WORKSPACE, number).endswith(f"/w/harbour/documents/{number}/")
-    assert links.reader_url(WORKSPACE, number, start=0, end=4, view="").endswith("?start=0&end=4")
+    assert presenters.reader_url(WORKSPACE, number).endswith(f"/w/harbour/documents/{number}/")
+    assert presenters.reader_url(WORKSPACE, number, start=0, end=4, view="").endswith(
+        "?start=0&end=4"
+    )
 
 
 def test_pages_are_called_what_the_format_calls_them():
-    assert links.page_noun("pptx") == "slide"
-    assert links.page_noun("pdf") == "page"
+    assert presenters.page_noun("pptx") == "slide"
+    assert presenters.page_noun("pdf") == "page"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from ingestion.documents import lifecycle, queries as document_queries
 from ingestion.history.recording import ChangeContext
+from ingestion.knowledge.queries import documents_count
 from ingestion.models import Document
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
@@ -53,7 +54,7 @@ def test_lists_have_what_is_disabled_and_not_what_is_in_the_trash(cast: rows.Cas
         assert {row.title for row in listed} == {"Here", "Away"}
         assert sum(document_queries.state_counts(workspace=cast.workspace).values()) == 2
         assert document_queries.workspace_counts(workspace=cast.workspace).documents == 2
-        assert document_queries.searched_count(workspace=cast.workspace) == 1
+        assert documents_count(cast.workspace) == 1
         trash = document_queries.trashed(workspace=cast.workspace)
         assert [row.title for row in trash] == ["Gone"]
 

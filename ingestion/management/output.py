@@ -1,11 +1,16 @@
-"""What the command ingest prints: a line for each file and a total, as a table or as JSON."""
+"""What commands print: progress, until they are interrupted, and the result of ingest."""
 
 from __future__ import annotations
 
 import json
+import signal
+import threading
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 from ingestion.documents import queries
@@ -14,6 +19,49 @@ from ingestion.models import DocumentState
 from kb_project.text.words import counted
 from workspaces.models import Workspace
 
+SECONDS_BETWEEN_LINES: Final = 5.0
+INTERRUPTED: Final = 130  # what a shell expects after Ctrl-C
+DOING: Final = {
+    "files": "files",
+    "tables": "tables read",
+    "check": "parts checked",
+    "rows": "rows written",
+    "workspaces": "workspaces finished",
+}
+
+
+class Progress:
+    """Writes a line every few seconds, once the work takes longer than that."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._last = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if time.monotonic() - self._last < SECONDS_BETWEEN_LINES:
+            return
+        self._last = time.monotonic()
+        self._stream.write(f"{done:,} of {total:,} {DOING.get(what, what)}")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGTERM stop the block as Ctrl-C does, so that it cleans up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+# --- what the command ingest prints ---------------------------------------------------------------
 REFUSED: Final = {
     "document": None,
     "state": "refused",

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ingestion.management import progress
-from ingestion.management.progress import Progress, interruptible
+from ingestion.management import output
+from ingestion.management.output import Progress, interruptible
 
 
 def test_what_is_soon_done_says_nothing():
@@ -23,7 +23,7 @@ def test_what_is_soon_done_says_nothing():
 
 def test_what_takes_long_says_now_and_then_how_far_it_is(monkeypatch: Any):
     said, now = StringIO(), 0.0
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    monkeypatch.setattr(output.time, "monotonic", lambda: now)
     report = Progress(said)
 
     for now in (4.0, 6.0, 7.0, 12.0):
