@@ -39,7 +39,7 @@ from retrieval.conversations import asking, queries
 from retrieval.models import Conversation
 from retrieval.search.modes import DEFAULT_MODE
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.models import Workspace
 from workspaces.people import services as people_services
 

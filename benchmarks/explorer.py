@@ -43,7 +43,7 @@ from ingestion.stages import communities, layout
 from kb_project.ports import build_ports
 from kb_project.sql import run_sql
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.models import User, Workspace
 from workspaces.people import services as people_services
 

@@ -39,7 +39,7 @@ from kb_project.graph.routing import RoutedGraphReader
 from kb_project.graph.table_store import TableGraphStore
 from kb_project.sql import run_sql
 from workspaces import access
-from workspaces.administration.deletion import rows_purge
+from workspaces.administration.services import rows_purge
 from workspaces.models import Workspace
 from workspaces.people.services import workspace_create
 

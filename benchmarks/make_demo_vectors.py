@@ -32,7 +32,7 @@ from kb_project.commands import ensure_migrated
 from kb_project.llm.embedders import LocalEmbedder, RecordingEmbedder
 from retrieval.evaluation import dataset
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.people.services import workspace_create
 
 

@@ -41,7 +41,7 @@ from ingestion.documents import services
 from ingestion.pipeline import needs, recovery, runner
 from kb_project.sql import run_sql
 from workspaces import access
-from workspaces.administration.deletion import rows_purge
+from workspaces.administration.services import rows_purge
 from workspaces.models import Workspace
 from workspaces.people import services as people_services
 

@@ -36,7 +36,7 @@ from retrieval.evaluation import dataset
 from tests.prompt_cache import PromptCache, text_of
 from tests.provider import Provider, Seen
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.language_models import services as language_model_services
 from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelCall, Workspace

@@ -32,7 +32,7 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import Document
 from retrieval.evaluation import dataset
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.models import ModelCall, ModelPrice, Workspace
 from workspaces.people import services as people_services
 

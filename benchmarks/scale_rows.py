@@ -38,7 +38,7 @@ from ingestion.stages.situate import MOST_FREQUENT, term_counts
 from kb_project.database import embedded
 from kb_project.ports import graph_store
 from retrieval.evaluation import dataset
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.language_models import services as model_services
 from workspaces.models import Workspace
 from workspaces.people import services as people_services

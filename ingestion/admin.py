@@ -13,10 +13,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from ingestion.models import Document, Entity, IngestionJob, RunState, StageRun
-from workspaces import access
-from workspaces.admin import people
-from workspaces.admin.base import TenantAdmin
-from workspaces.admin.site import site
+from workspaces import access, admin
+from workspaces.admin import TenantAdmin, site
 from workspaces.models import TenantModel, Workspace
 
 
@@ -26,8 +24,8 @@ def stuck_runs(workspace_id: Any) -> QuerySet[StageRun]:
     return runs.filter(state=RunState.RUNNING, leased_until__lt=timezone.now())
 
 
-class WorkspaceAdmin(people.WorkspaceAdmin):
-    list_display = (*people.WorkspaceAdmin.list_display, "jobs")
+class WorkspaceAdmin(admin.WorkspaceAdmin):
+    list_display = (*admin.WorkspaceAdmin.list_display, "jobs")
 
     @display(description="jobs")
     def jobs(self, workspace: Workspace) -> str:

@@ -12,7 +12,8 @@ from ingestion.pipeline import batching, needs, recovery, runner, turns, workspa
 from ingestion.pipeline.needs import Need
 from ingestion.topics import digests
 from workspaces import idempotency, limits
-from workspaces.administration import deletion, exports
+from workspaces.administration import exports
+from workspaces.administration.services import workspaces_purge
 
 
 def run_lane(workspace_id: str, job_id: str, lane: str) -> None:
@@ -55,7 +56,7 @@ def sweep() -> None:
     lifecycle.trash_purge(found.get(Need.TRASH, ()))
     health.take_up(found.get(Need.CHECK, ()))
     importing.take_up(found.get(Need.IMPORT, ()))
-    deletion.workspaces_purge()
+    workspaces_purge()
     exports.forget_old_exports()
 
 

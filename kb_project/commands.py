@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
 from structlog.contextvars import bound_contextvars
 
 from kb_project.checks import OF_THE_INSTALLATION
+from kb_project.database.config import OWNER_ALIAS
 from kb_project.database.engine.base import DATA
 from kb_project.errors import KBError, UnavailableError
 
@@ -49,6 +50,17 @@ def ensure_migrated(say: Callable[[str], None]) -> None:
 def _waiting() -> int:
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+class AsOwner(BaseCommand):
+    """A command of Django's as the role that owns the tables, whatever alias it is called with."""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.set_defaults(database=OWNER_ALIAS)
+
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        return super().handle(*args, **{**options, "database": OWNER_ALIAS})
 
 
 class DataCommand(BaseCommand):

@@ -153,7 +153,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # --- people --------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "workspaces.User"
 # One only: a second one would hash a wrong password once more, and the time would tell.
-AUTHENTICATION_BACKENDS = ["workspaces.accounts.backend.EmailBackend"]
+AUTHENTICATION_BACKENDS = ["workspaces.accounts.sign_in.EmailBackend"]
 # The second one for restored accounts, whose hashes are sealed when they sign in.
 PASSWORD_HASHERS = [
     "kb_project.passwords.SealedPasswordHasher",

@@ -15,7 +15,7 @@ from ingestion import admin as _pages_of_the_admin  # noqa: F401 - registers the
 from kb_project.database.outages import DATABASE_AWAY
 from kb_project.http.api import NothingHere
 from kb_project.sql import run_sql
-from workspaces.admin.site import site as admin_site
+from workspaces.admin import site as admin_site
 from workspaces.people import api as people_api, invitation_api
 
 

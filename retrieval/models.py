@@ -156,6 +156,10 @@ class Answer(TenantModel):
         return bool(self.trace)
 
     @property
+    def text(self) -> str:
+        return " ".join(str(sentence["text"]) for sentence in self.sentences)
+
+    @property
     def written_outcome(self) -> str | None:
         """None until the answer is written, and if it failed or was stopped before that."""
         return self.outcome if self.is_written else None

@@ -103,7 +103,11 @@ class WorkspaceAPIView(APIView):
     def answer(self, value: object, headers: Mapping[str, str] | None = None) -> Response:
         """Return the operation's response, with the value as its serializer shows it."""
         gives, status = self.operation.gives, self.operation.status
-        return Response(gives and gives(value).data, status, headers=headers and dict(headers))
+        if isinstance(gives, ListSerializer):
+            child: Any = type(gives.child)
+            gives = partial(child, many=True)
+        shown = gives and gives(value, context={"workspace": self.workspace}).data
+        return Response(shown, status, headers=headers and dict(headers))
 
 
 @method_decorator(transaction.non_atomic_requests, name="dispatch")

@@ -3,8 +3,8 @@ from __future__ import annotations
 from django.urls import path
 
 from workspaces.administration import api as administration_api
-from workspaces.language_models import api, spending_api, upkeep_api
-from workspaces.people import api as people_api, groups_api, invitation_api
+from workspaces.language_models import api, spending_api
+from workspaces.people import api as people_api, invitation_api
 from workspaces.tokens import api as token_api
 
 app_name = "workspaces_api"
@@ -15,10 +15,10 @@ INVITATIONS = "<workspace:workspace_id>/invitations/"
 
 urlpatterns = [
     path("", people_api.WorkspaceListApi.as_view(), name="workspace_list"),
-    path("<workspace:workspace_id>/groups/", groups_api.GroupListApi.as_view(), name="groups"),
+    path("<workspace:workspace_id>/groups/", people_api.GroupListApi.as_view(), name="groups"),
     path(
         "<workspace:workspace_id>/groups/<uuid:group_id>/",
-        groups_api.GroupApi.as_view(),
+        people_api.GroupApi.as_view(),
         name="group",
     ),
     path("<workspace:workspace_id>/", administration_api.WorkspaceApi.as_view(), name="workspace"),
@@ -62,12 +62,12 @@ urlpatterns = [
     ),
     path(
         "<workspace:workspace_id>/models/cache/",
-        upkeep_api.ModelCacheApi.as_view(),
+        api.ModelCacheApi.as_view(),
         name="model_cache",
     ),
     path(
         "<workspace:workspace_id>/embedding/",
-        upkeep_api.EmbeddingApi.as_view(),
+        api.EmbeddingApi.as_view(),
         name="embedding",
     ),
     path("<workspace:workspace_id>/reranker/", api.RerankerApi.as_view(), name="reranker"),

@@ -17,7 +17,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
-from kb_project.errors import ConflictError, InputError
+from kb_project.errors import ConflictError, InputError, KBError
 from workspaces import access
 from workspaces.models import Capability, User, Workspace
 
@@ -44,6 +44,18 @@ def id_in(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
+
+
+def is_done(request: HttpRequest, change: Callable[[], object], success: str = "") -> bool:
+    """Make the change, and show ``success`` or why it failed on the next page."""
+    try:
+        change()
+    except KBError as error:
+        messages.error(request, error.sentence)
+        return False
+    if success:
+        messages.success(request, success)
+    return True
 
 
 def workspace_page(

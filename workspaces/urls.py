@@ -4,7 +4,7 @@ from django.urls import path
 
 from workspaces.administration import views as administration_views
 from workspaces.language_models import views as language_model_views
-from workspaces.people import groups_views, invitation_views, views as people_views
+from workspaces.people import invitation_views, views as people_views
 from workspaces.tokens import views as token_views
 
 app_name = "workspaces"
@@ -51,15 +51,15 @@ urlpatterns = [
         name="invitation_renew",
     ),
     path(f"{INVITATION}revoke/", people_views.invitation_revoke, name="invitation_revoke"),
-    path("w/<workspace:workspace_id>/groups/", groups_views.group_list, name="group_list"),
+    path("w/<workspace:workspace_id>/groups/", people_views.group_list, name="group_list"),
     path(
         "w/<workspace:workspace_id>/groups/<uuid:group_id>/",
-        groups_views.group_detail,
+        people_views.group_detail,
         name="group_detail",
     ),
     path(
         "w/<workspace:workspace_id>/groups/<uuid:group_id>/delete/",
-        groups_views.group_delete,
+        people_views.group_delete,
         name="group_delete",
     ),
     path("w/<workspace:workspace_id>/tokens/", token_views.token_list, name="token_list"),

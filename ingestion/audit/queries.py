@@ -16,7 +16,7 @@ from django.utils.text import capfirst
 
 from ingestion.history import queries as history_queries, sentences as history_sentences
 from ingestion.models import EventKind, HistoryEvent, HistorySubject, SubjectKind
-from workspaces.audit import sentences
+from workspaces import audit
 from workspaces.models import AuditAction, AuditEvent, User, Workspace
 
 VIA: Final = {"page": "Page", "api": "API", "command": "Command", "schedule": "Schedule"}
@@ -144,8 +144,8 @@ def _of_audit(event: AuditEvent) -> AuditEntry:
         token=event.token,
         via=event.via,
         action=event.action,
-        label=sentences.label(event.action),
-        sentence=sentences.sentence(event),
+        label=audit.label(event.action),
+        sentence=audit.sentence(event),
         object_kind=event.object_kind,
         object_id=event.object_id,
         object_name=event.object_name,

@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from ingestion.audit import presenters
 from kb_project.http.spreadsheets import csv_response
-from workspaces.audit import services as audit
+from workspaces import audit
 from workspaces.models import AuditAction, Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 

@@ -10,9 +10,8 @@ from django.db import IntegrityError, transaction
 
 from ingestion.models import Collection, CollectionGrant
 from kb_project.errors import ConflictError, InputError, NotFoundError, found
-from workspaces import access, editions
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit, editions
+from workspaces.audit import Target
 from workspaces.models import AuditAction, Group, Membership, User, Workspace
 
 

@@ -18,7 +18,7 @@ from ingestion.models import Document, DocumentState
 from ingestion.pipeline.propagate import propagate
 from kb_project.sql import run_sql
 from workspaces import access
-from workspaces.administration import deletion
+from workspaces.administration.services import rows_purge
 from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ def _make(workspace_id: uuid.UUID, hidden: Hidden, *, is_store: bool = False) ->
 
 def _drop(edition: Workspace) -> None:
     # Its files are those of its source.
-    deletion.rows_purge(edition.pk)
+    rows_purge(edition.pk)
     logger.info("edition dropped workspace=%s edition=%s", edition.source_id, edition.pk)
 
 

@@ -21,9 +21,8 @@ from ingestion.exchange.records import Scope
 from ingestion.exchange.writers import GraphSource
 from kb_project.errors import InputError
 from kb_project.http.downloads import download
-from workspaces import access, editions
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit, editions
+from workspaces.audit import Target
 from workspaces.models import AuditAction, User, Workspace
 from workspaces.models.people import EXPORT
 

@@ -6,10 +6,8 @@ processes are replaced; since all work can be resumed, that costs a second.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -20,13 +18,13 @@ from django.db import connections
 from django_q.cluster import Cluster
 from django_q.conf import Conf
 
+from kb_project.confinement import libc
 from kb_project.database.outages import through_outages
 from kb_project.jobs.gc import seldom_collected
 
 SECONDS_BETWEEN_LOOKS: Final = 0.5
 # A job that takes longer to reach its next unit is killed; it resumes from there next time.
 SECONDS_TO_FINISH: Final = 3.0
-PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 
 
 def work(
@@ -40,7 +38,8 @@ def work(
     stopping = threading.Event()
     # django-q2 reads its settings before the command line is read.
     Conf.CLUSTER_NAME, Conf.WORKERS = lane, processes
-    os.register_at_fork(after_in_child=_die_with_parent)
+    # Without its parent a worker would go on unnoticed.
+    os.register_at_fork(after_in_child=lambda: libc.die_with(os.getppid()))
     with seldom_collected():
         while not stopping.is_set():
             woken = through_outages(recover)
@@ -92,9 +91,3 @@ def _end(cluster: Cluster, *, patience: float) -> None:
     for process in psutil.Process().children(recursive=True):
         process.kill()
     cluster.sentinel.join()
-
-
-def _die_with_parent() -> None:
-    """Have the kernel end a worker with its parent; without a cluster it would go on unnoticed."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

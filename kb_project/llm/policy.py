@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from kb_project.errors import EndpointError
+from kb_project.errors import EndpointError, ModelError
 from kb_project.llm import halting
+from kb_project.llm.ports import CallOutcome, CallRecord, CallStore
 
 T = TypeVar("T")
 
@@ -150,6 +151,25 @@ def guarded(breaker: Breaker, retry: Retry, once: Callable[[], T], *, patience: 
         raise
     breaker.succeeded()
     return found
+
+
+def recorded(store: CallStore, record: CallRecord, send: Callable[[], tuple[T, str, int]]) -> T:
+    """Make one call and record it in the ledger, however it ends.
+
+    ``send`` returns the value, the text that is kept of the reply, and the tokens it read.
+    """
+    ids = store.open_calls([record])
+    started = time.monotonic()
+    outcome = CallOutcome(None, "stopped")
+    try:
+        value, text, tokens = send()
+        outcome = CallOutcome(text, "", tokens, seconds=time.monotonic() - started)
+    except ModelError as error:
+        outcome = CallOutcome(None, error.code, seconds=time.monotonic() - started)
+        raise
+    finally:
+        store.settle(ids, [outcome])
+    return value
 
 
 class LengthLimit:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import re
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -16,10 +15,9 @@ from pydantic import BaseModel, Field
 
 from kb_project.errors import ModelError, ReplyError
 from kb_project.llm.http import RERANK, Connection
-from kb_project.llm.policy import LengthLimit, Retry, RetryPolicy, breaker_of, guarded
+from kb_project.llm.policy import LengthLimit, Retry, RetryPolicy, breaker_of, guarded, recorded
 from kb_project.llm.ports import (
     About,
-    CallOutcome,
     CallRecord,
     CallStore,
     ChatModel,
@@ -104,16 +102,8 @@ class EndpointReranker:
         if kept and len(known) == len(texts):
             self._store.note_cached([record], [kept])
             return Ranking(tuple(known), is_cached=True)
-        return Ranking(self._counted(record, question, texts))
 
-    def _counted(
-        self, record: CallRecord, question: str, texts: Sequence[str]
-    ) -> tuple[float | None, ...]:
-        """Make one call and record it in the ledger, however it ends."""
-        ids = self._store.open_calls([record])
-        started = time.monotonic()
-        outcome = CallOutcome(None, "stopped")
-        try:
+        def send() -> tuple[tuple[float | None, ...], str, int]:
             found = guarded(
                 self._breaker,
                 self._retry,
@@ -121,15 +111,9 @@ class EndpointReranker:
                 patience=self._timeout,
             )
             scores = scores_in(found, len(texts))
-            tokens = _tokens(found) or record.prompt_tokens_estimate
-            seconds = time.monotonic() - started
-            outcome = CallOutcome(json.dumps(scores), "", tokens, seconds=seconds)
-        except ModelError as error:
-            outcome = CallOutcome(None, error.code, seconds=time.monotonic() - started)
-            raise
-        finally:
-            self._store.settle(ids, [outcome])
-        return scores
+            return scores, json.dumps(scores), _tokens(found) or record.prompt_tokens_estimate
+
+        return Ranking(recorded(self._store, record, send))
 
     def _sent(self, question: str, texts: Sequence[str]) -> dict[str, Any]:
         query = storable(question)

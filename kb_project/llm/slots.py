@@ -52,6 +52,14 @@ def no_slot() -> EndpointError:
     )
 
 
+@contextmanager
+def _entered(gate: _LocalGate | _SharedGate) -> Iterator[Gate]:
+    try:
+        yield gate
+    finally:
+        gate.give_back(0)
+
+
 class LocalSlots:
     """The slots of one process, for tests and for calls without a database."""
 
@@ -61,13 +69,8 @@ class LocalSlots:
         self.changed = threading.Condition(threading.RLock())
         self.longest_wait = longest_wait
 
-    @contextmanager
-    def enter(self, priority: int) -> Iterator[Gate]:
-        gate = _LocalGate(self, priority)
-        try:
-            yield gate
-        finally:
-            gate.give_back(0)
+    def enter(self, priority: int) -> AbstractContextManager[Gate]:
+        return _entered(_LocalGate(self, priority))
 
 
 class _LocalGate:
@@ -240,13 +243,8 @@ class SharedSlots:
     session: LockSession
     longest_wait: float = LONGEST_WAIT
 
-    @contextmanager
-    def enter(self, priority: int) -> Iterator[Gate]:
-        gate = _SharedGate(self, priority)
-        try:
-            yield gate
-        finally:
-            gate.give_back(0)
+    def enter(self, priority: int) -> AbstractContextManager[Gate]:
+        return _entered(_SharedGate(self, priority))
 
 
 @dataclass(slots=True)

@@ -151,10 +151,7 @@ def _cut(text: str, start: int) -> int:
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
+    start, end = trim(text, start, end)
     if start < end:
         yield start, end
 
@@ -200,7 +197,7 @@ def split_fixed(text: str, *, starts: Offsets, size: int, overlap: int) -> list[
     step = max(1, size - min(overlap, size // 2))
     last = max(1, len(starts) - min(overlap, size // 2))
     spans = [
-        _trim(text, *_window(text, starts, first, first + size)) for first in range(0, last, step)
+        trim(text, *_window(text, starts, first, first + size)) for first in range(0, last, step)
     ]
     return [span for span in spans if span[0] < span[1]]
 
@@ -243,7 +240,7 @@ def _atoms(text: str, starts: Offsets, size: int, headings: set[int]) -> Iterato
             continue
         for window in range(first, last, size):
             a, b = _window(text, starts, window, min(window + size, last))
-            a, b = _trim(text, max(a, start), min(b, end))
+            a, b = trim(text, max(a, start), min(b, end))
             if a < b:
                 yield Atom(a, b, min(size, last - window), opens and window == first)
 
@@ -262,7 +259,8 @@ def _window(text: str, starts: Offsets, first: int, last: int) -> Span:
     return int(starts[first]), int(starts[last]) if last < len(starts) else len(text)
 
 
-def _trim(text: str, start: int, end: int) -> Span:
+def trim(text: str, start: int, end: int) -> Span:
+    """Narrow a stretch to what it holds without space at its ends."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

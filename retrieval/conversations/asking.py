@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from kb_project.errors import ForbiddenError, NotFoundError
+from kb_project.errors import ForbiddenError, found
 from kb_project.jobs import notify, workers
 from kb_project.sql import run_sql
 from retrieval.answering import bypass, context_only, events, jobs
@@ -182,9 +182,8 @@ def answer_again(
     if mode:
         _check_mode(workspace, mode)
     with access.in_workspace(workspace.pk):
-        question = Question.objects.in_workspace(workspace).filter(pk=question_id).first()
-        if question is None:
-            raise NotFoundError("There is no such question in this workspace.")
+        rows = Question.objects.in_workspace(workspace).filter(pk=question_id)
+        question = found(rows.first(), "question")
         before = queries.newest_options(question=question)
         wanted = AnswerOptions.from_json({**before, **(options or {})})
         answer = _queued(question, wanted, mode=mode)
@@ -223,16 +222,15 @@ def _conversation(
     """Return the conversation; a new one is saved with its first question."""
     if conversation_id is None:
         return Conversation(workspace=workspace, title=title_of(text), asked_by=user)
-    found = Conversation.objects.in_workspace(workspace).filter(pk=conversation_id).first()
-    if found is None:
-        raise NotFoundError("There is no such conversation in this workspace.")
-    if found.asked_by_id != (user and user.pk):
+    rows = Conversation.objects.in_workspace(workspace).filter(pk=conversation_id)
+    conversation = found(rows.first(), "conversation")
+    if conversation.asked_by_id != (user and user.pk):
         raise ForbiddenError(
             "This conversation belongs to someone else.",
             kept="Nothing was asked.",
             next_step="Ask in one of your own conversations.",
         )
-    return found
+    return conversation
 
 
 def title_of(question: str) -> str:

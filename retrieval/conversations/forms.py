@@ -63,7 +63,7 @@ def wanted_of(query: QueryDict, name: str, modes: Mapping[str, Mode] = MODES) ->
     mode = query.get("mode", "")
     return Wanted(
         text=query.get(name, "").replace("\0", "").strip(),
-        mode=mode if mode in modes else standard_mode(),
+        mode=mode if mode in modes else DEFAULT_MODE,
         filters=filters_of(query),
         conversation=id_of(query, "conversation"),
         wishes=wishes_of(query),
@@ -95,11 +95,6 @@ def wishes_of(query: QueryDict) -> dict[str, str]:
     {'response': 'list', 'level': ''}
     """
     return {name: query.get(name, "").replace("\0", "") for name in OPTIONS if name in query}
-
-
-def standard_mode() -> str:
-    """Return the mode used when none was chosen: automatic if available."""
-    return "auto" if "auto" in MODES else DEFAULT_MODE
 
 
 def is_id(value: str) -> bool:

@@ -19,7 +19,7 @@ from ingestion.models import (
     Mention,
 )
 from ingestion.models.knowledge import TERMS
-from kb_project.errors import NotFoundError
+from kb_project.errors import NotFoundError, found
 from retrieval.models import Answer, Citation, Conversation, Question
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -129,10 +129,7 @@ def entities_cited(
 def answer_of(*, workspace: Workspace, answer_id: UUID) -> Answer:
     """Return an answer with its question. Raises NotFoundError."""
     answers = Answer.objects.in_workspace(workspace).select_related("question")
-    answer = answers.filter(pk=answer_id).first()
-    if answer is None:
-        raise NotFoundError("There is no such answer in this workspace.")
-    return answer
+    return found(answers.filter(pk=answer_id).first(), "answer")
 
 
 def answer_view(*, workspace: Workspace, answer: Answer) -> dict[str, Any]:
@@ -146,7 +143,7 @@ def answer_view(*, workspace: Workspace, answer: Answer) -> dict[str, Any]:
     return {
         "mode": answer.question.mode,
         "question": answer.question.text,
-        "answer": " ".join(sentence["text"] for sentence in answer.sentences),
+        "answer": answer.text,
         "outcome": answer.written_outcome,
         "message": answer.message,
         "probability": answer.trace.get("probability"),

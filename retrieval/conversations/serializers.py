@@ -13,8 +13,8 @@ from retrieval.answering.options import ResponseType
 from retrieval.conversations import queries
 from retrieval.conversations.queries import Asked
 from retrieval.models import Answer, AnswerState, Outcome
-from retrieval.search.api import DEFAULT_MODE, NoteSerializer, ScopeSerializer, TopicsSerializer
-from retrieval.search.modes import ANSWER_MODES
+from retrieval.search.api import NoteSerializer, ScopeSerializer, TopicsSerializer
+from retrieval.search.modes import ANSWER_MODES, DEFAULT_MODE
 from retrieval.search.query import LONGEST_QUESTION
 from workspaces.language_models.choice import LONGEST_INSTRUCTIONS
 
@@ -103,7 +103,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
     )
     state = serializers.ChoiceField(source="answer.state", choices=AnswerState.choices)
     problem = TroubleSerializer(source="answer.problem", allow_null=True)
-    answer = serializers.SerializerMethodField()
+    answer = serializers.CharField(source="answer.text")
     outcome = serializers.ChoiceField(
         source="answer.written_outcome",
         choices=Outcome.values,
@@ -136,9 +136,6 @@ class AnswerSerializer(serializers.Serializer[Any]):
     events = serializers.SerializerMethodField(help_text="URL of the event stream.")
     created_at = serializers.DateTimeField(source="answer.created_at")
     finished_at = serializers.DateTimeField(source="answer.finished_at", allow_null=True)
-
-    def get_answer(self, asked: Asked) -> str:
-        return " ".join(sentence["text"] for sentence in asked.answer.sentences)
 
     def get_entities(self, asked: Asked) -> list[UUID]:
         if not asked.citations:

@@ -105,7 +105,7 @@ def run_stop(*, workspace: Workspace, run: EvaluationRun) -> EvaluationRun:
 def run_continue(*, workspace: Workspace, run: EvaluationRun, order: Order) -> EvaluationRun:
     """Continue a run where it stopped; questions that failed individually are tried again."""
     with access.in_workspace(workspace.pk):
-        _refuse_second(workspace, run.question_set)
+        _check_no_run(workspace, run.question_set)
         results = EvaluationResult.objects.in_workspace(workspace).filter(run=run)
         again = [RunProgress.FAILED, RunProgress.STOPPED]
         if results.filter(problem__isnull=False).exists():
@@ -137,7 +137,7 @@ def _begin(
     workspace: Workspace, order: Order, question_set: QuestionSet, **values: object
 ) -> EvaluationRun:
     QuestionSet.objects.in_workspace(workspace).select_for_update().get(pk=question_set.pk)
-    _refuse_second(workspace, question_set)
+    _check_no_run(workspace, question_set)
     run = EvaluationRun.objects.create(
         workspace=workspace,
         question_set=question_set,
@@ -162,11 +162,10 @@ def _wake(workspace: Workspace, run: EvaluationRun, order: Order) -> None:
         notify.wake(runs.KIND, workspace.pk, run.pk, run.requested_by_id)
 
 
-def _refuse_second(workspace: Workspace, question_set: QuestionSet) -> None:
-    if queries.is_under_way(workspace=workspace, question_set=question_set):
-        raise ConflictError(
-            "A run over this set is in progress.",
-            code="run_unfinished",
-            kept="Nothing was changed.",
-            next_step="Wait until it finishes, or stop it.",
-        )
+def _check_no_run(workspace: Workspace, question_set: QuestionSet) -> None:
+    queries.check_no_run(
+        workspace=workspace,
+        question_set=question_set,
+        kept="Nothing was changed.",
+        next_step="Wait until it finishes, or stop it.",
+    )

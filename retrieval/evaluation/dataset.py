@@ -28,7 +28,7 @@ from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState, DocumentVersion
 from kb_project.errors import ConflictError, InputError
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.language_models import services as model_services
 from workspaces.models import Membership, Workspace
 from workspaces.people import services as people_services

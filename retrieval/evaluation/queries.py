@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Count, QuerySet
 
-from kb_project.errors import NotFoundError
+from kb_project.errors import ConflictError, NotFoundError, found
 from retrieval.models import (
     EvaluationResult,
     EvaluationRun,
@@ -41,11 +41,11 @@ def sets(*, workspace: Workspace) -> QuerySet[QuestionSet]:
 
 def set_rows(*, workspace: Workspace, rows: Sequence[QuestionSet]) -> list[SetRow]:
     """Return the sets with their question counts and measuring runs."""
-    found = list(rows)
-    counts = _counts(workspace, found)
+    listed = list(rows)
+    counts = _counts(workspace, listed)
     runs: dict[UUID, list[EvaluationRun]] = {}
     measured = EvaluationRun.objects.in_workspace(workspace).filter(kind=RunKind.MEASURE)
-    for run in measured.filter(question_set__in=found).order_by("-created_at"):
+    for run in measured.filter(question_set__in=listed).order_by("-created_at"):
         runs.setdefault(run.question_set_id, []).append(run)
     return [
         SetRow(
@@ -55,7 +55,7 @@ def set_rows(*, workspace: Workspace, rows: Sequence[QuestionSet]) -> list[SetRo
             runs=len(runs.get(row.pk, [])),
             last=next(iter(runs.get(row.pk, [])), None),
         )
-        for row in found
+        for row in listed
     ]
 
 
@@ -67,23 +67,21 @@ def _counts(workspace: Workspace, rows: Sequence[QuestionSet]) -> dict[tuple[UUI
 
 def set_get(*, workspace: Workspace, set_id: UUID) -> QuestionSet:
     """Return a set. Raises NotFoundError."""
-    found = QuestionSet.objects.in_workspace(workspace).filter(pk=set_id).first()
-    if found is None:
-        raise NotFoundError("There is no such question set in this workspace.")
-    return found
+    rows = QuestionSet.objects.in_workspace(workspace).filter(pk=set_id)
+    return found(rows.first(), "question set")
 
 
 def set_named(*, workspace: Workspace, name: str) -> QuestionSet:
     """Return a set by name. Raises NotFoundError that names the existing sets."""
-    found = QuestionSet.objects.in_workspace(workspace).filter(name=name).first()
-    if found is None:
+    named = QuestionSet.objects.in_workspace(workspace).filter(name=name).first()
+    if named is None:
         names = sets(workspace=workspace).values_list("name", flat=True)[:10]
         known = ", ".join(f"'{name}'" for name in names)
         raise NotFoundError(
             f"There is no question set '{name[:120]}' in {workspace.name}.",
             next_step=f"Choose one of {known}." if known else "Create one first.",
         )
-    return found
+    return named
 
 
 def questions_of(*, workspace: Workspace, question_set: QuestionSet) -> TenantQuerySet[SetQuestion]:
@@ -99,10 +97,10 @@ def accepted_of(*, workspace: Workspace, question_set: QuestionSet) -> TenantQue
 def question_get(*, workspace: Workspace, set_id: UUID, question_id: UUID) -> SetQuestion:
     """Return a question of a set. Raises NotFoundError."""
     rows = SetQuestion.objects.in_workspace(workspace).filter(question_set_id=set_id)
-    found = rows.filter(pk=question_id).first()
-    if found is None:
+    question = rows.filter(pk=question_id).first()
+    if question is None:
         raise NotFoundError("There is no such question in this set.")
-    return found
+    return question
 
 
 def runs_of(
@@ -113,19 +111,24 @@ def runs_of(
     return rows.filter(kind=kind).select_related("requested_by").order_by("-created_at", "pk")
 
 
-def is_under_way(*, workspace: Workspace, question_set: QuestionSet) -> bool:
-    """Return whether a run of any kind over the set is under way."""
+def check_no_run(
+    *, workspace: Workspace, question_set: QuestionSet, kept: str, next_step: str
+) -> None:
+    """Raise ConflictError while a run of any kind over the set is under way."""
     rows = EvaluationRun.objects.in_workspace(workspace)
-    return rows.filter(question_set=question_set, state__in=UNFINISHED).exists()
+    if rows.filter(question_set=question_set, state__in=UNFINISHED).exists():
+        raise ConflictError(
+            "A run over this set is in progress.",
+            code="run_unfinished",
+            kept=kept,
+            next_step=next_step,
+        )
 
 
 def run_get(*, workspace: Workspace, run_id: UUID) -> EvaluationRun:
     """Return a run. Raises NotFoundError."""
     rows = EvaluationRun.objects.in_workspace(workspace).filter(pk=run_id)
-    found = rows.select_related("question_set", "requested_by").first()
-    if found is None:
-        raise NotFoundError("There is no such run in this workspace.")
-    return found
+    return found(rows.select_related("question_set", "requested_by").first(), "run")
 
 
 def run_before(*, workspace: Workspace, run: EvaluationRun) -> EvaluationRun | None:
@@ -152,7 +155,7 @@ def results_of(*, workspace: Workspace, run: EvaluationRun) -> TenantQuerySet[Ev
 
 def result_get(*, workspace: Workspace, run: EvaluationRun, result_id: UUID) -> EvaluationResult:
     """Return a result of a run. Raises NotFoundError."""
-    found = results_of(workspace=workspace, run=run).filter(pk=result_id).first()
-    if found is None:
+    result = results_of(workspace=workspace, run=run).filter(pk=result_id).first()
+    if result is None:
         raise NotFoundError("There is no such result in this run.")
-    return found
+    return result

@@ -23,9 +23,8 @@ from retrieval.evaluation.dataset import readable
 from retrieval.evaluation.evidence import Names
 from retrieval.models import AnswerState, QuestionSet, SetQuestion
 from retrieval.search.query import LONGEST_QUESTION, clean_question
-from workspaces import access
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit
+from workspaces.audit import Target
 from workspaces.models import AuditAction, User, Workspace
 
 logger = logging.getLogger(__name__)
@@ -77,7 +76,12 @@ def set_rename(*, workspace: Workspace, question_set: QuestionSet, name: str) ->
 def set_delete(*, workspace: Workspace, question_set: QuestionSet) -> None:
     """Delete a set, with its questions and runs. Raises ConflictError while a run is under way."""
     with access.in_workspace(workspace.pk):
-        _refuse_running(workspace, question_set)
+        queries.check_no_run(
+            workspace=workspace,
+            question_set=question_set,
+            kept="Nothing was deleted.",
+            next_step="Stop the run first.",
+        )
         QuestionSet.objects.in_workspace(workspace).filter(pk=question_set.pk).delete()
         _audited(AuditAction.SET_DELETED, question_set, workspace)
     logger.info("question set deleted workspace=%s set=%s", workspace.pk, question_set.pk)
@@ -186,8 +190,7 @@ def question_keep(
         if citation.document_id is not None
     ]
     text = asked.question.standalone or asked.question.text
-    answer = " ".join(str(sentence["text"]) for sentence in asked.answer.sentences)
-    written = Written(text, tuple(pieces), answer[:LONGEST_ANSWER])
+    written = Written(text, tuple(pieces), asked.answer.text[:LONGEST_ANSWER])
     return _add(workspace, question_set, [written], origin="answer")[0]
 
 
@@ -275,16 +278,6 @@ def _refuse_taken(workspace: Workspace, name: str) -> None:
             code="set_name_taken",
             kept="Nothing was changed.",
             next_step="Choose another name.",
-        )
-
-
-def _refuse_running(workspace: Workspace, question_set: QuestionSet) -> None:
-    if queries.is_under_way(workspace=workspace, question_set=question_set):
-        raise ConflictError(
-            "A run over this set is in progress.",
-            code="run_unfinished",
-            kept="Nothing was deleted.",
-            next_step="Stop the run first.",
         )
 
 

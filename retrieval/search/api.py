@@ -10,13 +10,12 @@ from rest_framework import serializers
 
 from ingestion.knowledge.serializers import SaidAboutSerializer
 from retrieval.search import scope, services
-from retrieval.search.modes import MODES
+from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
 from retrieval.search.scope import Scope
 from retrieval.search.topic_choice import DEEPEST_LEVEL, Selection, TopicChoice
 from workspaces.api import WaitingAPIView, WorkspaceAPIView, checked, reading
 
-DEFAULT_MODE: Final = next(iter(MODES))
 WORDS: Final = ("q", "mode", "top_k", "level", "selection")
 LISTS: Final = ("documents", "collections", "tags", "media_types", "include", "exclude")
 DATES: Final = ("dated_from", "dated_to", "as_of")
@@ -89,18 +88,19 @@ class HitSerializer(serializers.Serializer[Any]):
     why = serializers.ListField(child=serializers.CharField(), help_text="Why it was found.")
 
 
+class WantedSerializer(TopicsSerializer):
+    q = serializers.CharField(max_length=LONGEST_QUESTION)
+    mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
+    top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
+
+
 class SearchApi(WaitingAPIView):
     """Passages for a question."""
 
-    class QuerySerializer(ScopeSerializer, TopicsSerializer):
-        q = serializers.CharField(max_length=LONGEST_QUESTION)
-        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
-        top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
+    class QuerySerializer(ScopeSerializer, WantedSerializer):
+        pass
 
-    class InputSerializer(TopicsSerializer):
-        q = serializers.CharField(max_length=LONGEST_QUESTION)
-        mode = serializers.ChoiceField(choices=list(MODES), default=DEFAULT_MODE)
-        top_k = serializers.IntegerField(min_value=1, max_value=MOST_HITS, required=False)
+    class InputSerializer(WantedSerializer):
         scope = ScopeSerializer(required=False)
 
     class OutputSerializer(serializers.Serializer[Any]):

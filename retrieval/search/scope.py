@@ -179,15 +179,19 @@ def scope_choices(*, workspace: Workspace) -> ScopeChoices:
     """Read the choices with five queries, however many documents there are."""
     documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
     dates = documents.aggregate(first=Min("dated"), last=Max("dated"))
-    tags = documents.annotate(value=Func(F("tags"), function="unnest"))
     types = documents.exclude(media_type="").annotate(value=F("media_type"))
     return ScopeChoices(
         collections=_collections(workspace),
-        tags=_counted(tags),
+        tags=tags_used(workspace=workspace),
         media_types=_counted(types),
         dated_from=dates["first"],
         dated_to=dates["last"],
     )
+
+
+def tags_used(*, workspace: Workspace) -> tuple[FilterValue, ...]:
+    documents = Document.objects.in_workspace(workspace).filter(Document.IS_LIVE)
+    return _counted(documents.annotate(value=Func(F("tags"), function="unnest")))
 
 
 def _counted(documents: QuerySet[Any, Any]) -> tuple[FilterValue, ...]:

@@ -15,7 +15,7 @@ from tests.rows import as_owner, make_cast, make_document, make_user, make_works
 from tests.workspaces.accounts.people import add_app, code_of
 from workspaces import access
 from workspaces.accounts import events
-from workspaces.admin.site import site
+from workspaces.admin import site
 from workspaces.models import AccountEventKind, AuditEvent, Membership, User, Workspace
 
 pytestmark = pytest.mark.django_db

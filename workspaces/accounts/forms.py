@@ -23,11 +23,20 @@ RESET_SECONDS: Final = 1.0
 account and making its link take a fifth of this on a busy machine."""
 
 
-class SignUpForm(account_forms.SignupForm):
+class _ChosenPassword:
+    """Names the two fields of a password that is chosen, and says what it must be like."""
+
+    fields: dict[str, Any]
+    label = "Password"
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _describe_password(self.fields, "Password")
+        self.fields["password1"].label = self.label
+        self.fields["password2"].label = f"{self.label} again"
+        self.fields["password1"].help_text = " ".join(password_validators_help_texts())
 
+
+class SignUpForm(_ChosenPassword, account_forms.SignupForm):
     def clean_email(self) -> str:
         email: str = super().clean_email()
         if not sign_up.is_allowed(context.request, email):
@@ -35,10 +44,8 @@ class SignUpForm(account_forms.SignupForm):
         return email
 
 
-class SetPasswordForm(account_forms.SetPasswordForm):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _describe_password(self.fields, "Password")
+class SetPasswordForm(_ChosenPassword, account_forms.SetPasswordForm):
+    pass
 
 
 class ResetPasswordForm(account_forms.ResetPasswordForm):
@@ -52,27 +59,20 @@ class ResetPasswordForm(account_forms.ResetPasswordForm):
         return email
 
 
-class ResetPasswordKeyForm(account_forms.ResetPasswordKeyForm):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        _describe_password(self.fields, "New password")
-
-
-def _describe_password(fields: dict[str, Any], label: str) -> None:
-    """Name the two fields of a password that is chosen, and say what it must be like."""
-    fields["password1"].label, fields["password2"].label = label, f"{label} again"
-    fields["password1"].help_text = " ".join(password_validators_help_texts())
+class ResetPasswordKeyForm(_ChosenPassword, account_forms.ResetPasswordKeyForm):
+    label = "New password"
 
 
 class ProviderSignUpForm(provider_forms.SignupForm):
     """Asks for an address only if the provider gave none, or one that is taken."""
 
 
-class ChangePasswordForm(account_forms.ChangePasswordForm):
+class ChangePasswordForm(_ChosenPassword, account_forms.ChangePasswordForm):
+    label = "New password"
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["oldpassword"].label = "Current password"
-        _describe_password(self.fields, "New password")
 
     def clean_oldpassword(self) -> str:
         attempt = sign_in.attempt(self.user.email, context.request)

@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 
 from kb_project.text.languages import LANGUAGES
-from workspaces.administration import deletion, exports, services
+from workspaces.administration import exports, services
 from workspaces.api import WorkspaceAPIView, administering, owning, reading
 from workspaces.models import ExportState
 from workspaces.people import services as people_services
@@ -71,7 +71,7 @@ class WorkspaceApi(WorkspaceAPIView):
     @owning("workspace_delete", takes=DeletionSerializer, gives=OutputSerializer)
     def delete(self) -> object:
         """Delete a workspace. It is closed at once, and can be restored until ``purge_at``."""
-        return deletion.workspace_delete(
+        return services.workspace_delete(
             workspace=self.workspace, user=self.request.user, name=self.body()["name"]
         )
 
@@ -83,7 +83,7 @@ class WorkspaceRestoreApi(WorkspaceAPIView):
     def post(self) -> object:
         """Restore a workspace that you own and that was deleted."""
         check_no_token(self.request)
-        return deletion.workspace_restore(workspace=self.workspace, user=self.request.user)
+        return services.workspace_restore(workspace=self.workspace, user=self.request.user)
 
 
 class ExportSerializer(serializers.Serializer[Any]):

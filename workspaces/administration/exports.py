@@ -22,9 +22,8 @@ from django_q.tasks import async_task
 from kb_project.backup import writing
 from kb_project.errors import ConflictError, KBError, NotFoundError, Problem
 from kb_project.http.downloads import download
-from workspaces import access, limits
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit, limits
+from workspaces.audit import Target
 from workspaces.language_models.services import QUEUE
 from workspaces.limits import Rate
 from workspaces.models import AuditAction, ExportState, User, Workspace, WorkspaceExport

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from kb_project.errors import KBError, NotFoundError
 from kb_project.text.languages import LANGUAGES
 from workspaces import access
-from workspaces.administration import deletion, exports, services
+from workspaces.administration import exports, services
 from workspaces.administration.services import FIELDS
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -90,7 +90,7 @@ def workspace_delete(request: UserRequest, workspace: Workspace) -> HttpResponse
     }
     if request.method == "POST":
         try:
-            deletion.workspace_delete(
+            services.workspace_delete(
                 workspace=workspace, user=request.user, name=request.POST.get("name", "")
             )
         except KBError as error:
@@ -111,7 +111,7 @@ def workspace_deleted(request: UserRequest, workspace_id: str) -> HttpResponse:
         access.workspace_for_reading(user=request.user, workspace_id=workspace_id)
         return redirect("retrieval:home", workspace_id)
     if request.method == "POST":
-        deletion.workspace_restore(workspace=workspace, user=request.user)
+        services.workspace_restore(workspace=workspace, user=request.user)
         messages.success(request, f"{workspace.name} is open again, as it was.")
         return redirect("retrieval:home", workspace.slug)
     return render(request, "workspaces/workspace_deleted.html", {"deleted": workspace})

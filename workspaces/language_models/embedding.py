@@ -15,8 +15,7 @@ from django_q.tasks import async_task
 
 from kb_project.errors import ConflictError, InputError, RefusedError
 from kb_project.ports import build_ports
-from workspaces import access, ports
-from workspaces.audit import services as audit
+from workspaces import access, audit, ports
 from workspaces.language_models.choice import checked_model
 from workspaces.language_models.services import QUEUE
 from workspaces.models import AuditAction, EmbeddingIndex, IndexState, User, Workspace

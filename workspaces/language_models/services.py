@@ -16,8 +16,7 @@ from kb_project.errors import InputError
 from kb_project.llm.config import ChatConfig
 from kb_project.llm.ports import Role
 from kb_project.sql import run_sql
-from workspaces import access, ports, sql
-from workspaces.audit import services as audit
+from workspaces import access, audit, ports, sql
 from workspaces.language_models.choice import (
     DEAREST,
     MOST_MONEY,

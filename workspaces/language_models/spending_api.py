@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from rest_framework import serializers
-from rest_framework.response import Response
 
 from workspaces import quotas
 from workspaces.api import WorkspaceAPIView, reading, refuse_unknown_fields
@@ -171,8 +170,7 @@ class PricesApi(WorkspaceAPIView):
     @reading("prices", at_source=True, gives=PriceSerializer(many=True))
     def get(self) -> object:
         """List the prices."""
-        prices = usage_queries.prices_in(workspace=self.workspace)
-        return Response(self.PriceSerializer(prices, many=True).data)
+        return usage_queries.prices_in(workspace=self.workspace)
 
     @setting("prices_set", takes=PriceSerializer(many=True), gives=PriceSerializer(many=True))
     def put(self) -> object:
@@ -182,5 +180,4 @@ class PricesApi(WorkspaceAPIView):
         given.is_valid(raise_exception=True)
         prices = [services.PriceGiven(**price) for price in given.validated_data]
         services.prices_set(workspace=self.workspace, prices=prices, user=self.request.user)
-        kept = usage_queries.prices_in(workspace=self.workspace)
-        return Response(self.PriceSerializer(kept, many=True).data)
+        return usage_queries.prices_in(workspace=self.workspace)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -24,7 +25,7 @@ from workspaces.language_models import (
 )
 from workspaces.language_models.providers import PROVIDERS
 from workspaces.models import Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, is_done, workspace_page
 from workspaces.usage import caps, queries as usage_queries
 
 
@@ -184,14 +185,11 @@ def cache_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    try:
-        tuning.tuning_start(workspace=workspace)
-    except KBError as error:
-        messages.error(request, error.sentence)
-    else:
-        messages.success(
-            request, "The model reads a sample of the documents. What it learns appears here."
-        )
+    is_done(
+        request,
+        partial(tuning.tuning_start, workspace=workspace),
+        "The model reads a sample of the documents. What it learns appears here.",
+    )
     return redirect("workspaces:model_settings", workspace.slug)
 
 

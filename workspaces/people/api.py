@@ -1,4 +1,4 @@
-"""The REST operations on workspaces, members and profiles."""
+"""The REST operations on workspaces, members, groups and profiles."""
 
 from __future__ import annotations
 
@@ -14,21 +14,16 @@ from rest_framework.views import APIView
 from kb_project.errors import ForbiddenError
 from kb_project.http.api import ProblemSerializer
 from workspaces import access
-from workspaces.api import (
-    ApiRequest,
-    WorkspaceAPIView,
-    administering,
-    checked,
-    owning,
-    reading,
-)
+from workspaces.api import ApiRequest, WorkspaceAPIView, administering, checked, owning, reading
 from workspaces.models import Capability, Membership, Role, Workspace
 from workspaces.people import (
+    groups,
     members,
     profiles,
     queries as people_queries,
     services as people_services,
 )
+from workspaces.people.groups import NAME_LENGTH, GroupView
 
 ROLES: Final = Role.choices
 
@@ -118,9 +113,7 @@ class MemberListApi(WorkspaceAPIView):
     def get(self) -> object:
         """List the members by name."""
         found = people_queries.members_of(workspace=self.workspace)
-        answer = {"total": len(found), "results": found}
-        shown = MemberListSerializer(answer, context={"workspace": self.workspace})
-        return Response(shown.data)
+        return {"total": len(found), "results": found}
 
 
 class MemberApi(WorkspaceAPIView):
@@ -133,10 +126,9 @@ class MemberApi(WorkspaceAPIView):
     def patch(self, member_id: UUID) -> object:
         """Change a member's role. The last owner keeps theirs (409)."""
         role = Role(self.body()["role"])
-        member = members.role_set(
+        return members.role_set(
             workspace=self.workspace, user=self.request.user, member_id=member_id, role=role
         )
-        return Response(MemberSerializer(member, context={"workspace": self.workspace}).data)
 
     @administering("member_remove", status=204, errors=(409,))
     def delete(self, member_id: UUID) -> object:
@@ -151,10 +143,9 @@ class OwnershipApi(WorkspaceAPIView):
     @owning("ownership_transfer", gives=MemberSerializer, errors=(409,))
     def post(self, member_id: UUID) -> object:
         """Make this member the owner in your place. You become an admin."""
-        member = members.ownership_transfer(
+        return members.ownership_transfer(
             workspace=self.workspace, user=self.request.user, member_id=member_id
         )
-        return Response(MemberSerializer(member, context={"workspace": self.workspace}).data)
 
 
 class MembershipApi(WorkspaceAPIView):
@@ -227,3 +218,77 @@ def check_no_token(request: ApiRequest) -> None:
             kept="Nothing was changed.",
             next_step="Do it signed in, on the page.",
         )
+
+
+# --- groups ---------------------------------------------------------------------------------------
+class GroupMemberSerializer(serializers.Serializer[Any]):
+    """A member: ``id`` is the membership's."""
+
+    id = serializers.UUIDField(source="pk")
+    name = serializers.CharField(source="user")
+
+
+class GroupSerializer(serializers.Serializer[Any]):
+    """A group with its members."""
+
+    id = serializers.UUIDField(source="group.pk")
+    name = serializers.CharField(source="group.name")
+    members = GroupMemberSerializer(many=True)
+
+
+class GroupListApi(WorkspaceAPIView):
+    """The groups of a workspace."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        name = serializers.CharField(max_length=NAME_LENGTH)
+
+    @administering("groups", gives=GroupSerializer(many=True))
+    def get(self) -> object:
+        """List groups by name."""
+        return groups.groups_of(workspace=self.workspace)
+
+    @administering(
+        "group_create",
+        takes=InputSerializer,
+        gives=GroupSerializer,
+        status=201,
+        errors=(409,),
+        is_once=True,
+    )
+    def post(self) -> object:
+        """Create a group without members."""
+        group = groups.group_create(
+            workspace=self.workspace, user=self.request.user, name=self.body()["name"]
+        )
+        return GroupView(group, ())
+
+
+class GroupApi(WorkspaceAPIView):
+    """One group."""
+
+    class InputSerializer(serializers.Serializer[Any]):
+        name = serializers.CharField(max_length=NAME_LENGTH, required=False)
+        members = serializers.ListField(
+            child=serializers.UUIDField(),
+            required=False,
+            max_length=1000,
+            help_text="Ids of memberships; they replace the present members.",
+        )
+
+    @administering("group", gives=GroupSerializer)
+    def get(self, group_id: UUID) -> object:
+        """View a group."""
+        return groups.group_view(workspace=self.workspace, group_id=group_id)
+
+    @administering("group_change", takes=InputSerializer, gives=GroupSerializer, errors=(409,))
+    def patch(self, group_id: UUID) -> object:
+        """Rename a group or replace its members. They see other collections from then on."""
+        return groups.group_change(
+            workspace=self.workspace, user=self.request.user, group_id=group_id, **self.body()
+        )
+
+    @administering("group_delete", status=204)
+    def delete(self, group_id: UUID) -> object:
+        """Delete a group and what was granted to it. Its members stay."""
+        groups.group_delete(workspace=self.workspace, user=self.request.user, group_id=group_id)
+        return None

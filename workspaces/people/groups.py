@@ -10,9 +10,8 @@ from typing import Final
 from django.db import IntegrityError, transaction
 
 from kb_project.errors import ConflictError, InputError, found
-from workspaces import access, editions
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit, editions
+from workspaces.audit import Target
 from workspaces.models import AuditAction, Group, GroupMember, Membership, User, Workspace
 
 NAME_LENGTH: Final = 120

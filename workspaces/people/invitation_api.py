@@ -80,7 +80,7 @@ class InvitationListApi(WaitingAPIView):
             workspace=self.workspace,
             user=self.request.user,
             wanted=Wanted(**given),
-            host=_host(self.request),
+            host=inviting.host_of(self.request),
         )
 
 
@@ -106,12 +106,8 @@ class InvitationRenewApi(WaitingAPIView):
             workspace=self.workspace,
             user=self.request.user,
             invitation_id=invitation_id,
-            host=_host(self.request),
+            host=inviting.host_of(self.request),
         )
-
-
-def _host(request: ApiRequest) -> str:
-    return request.build_absolute_uri("/").rstrip("/")
 
 
 # --- what an invited person does ------------------------------------------------------------------

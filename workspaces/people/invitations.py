@@ -18,9 +18,8 @@ from django.contrib.sessions.backends.base import SessionBase
 
 from kb_project import mail
 from kb_project.errors import ConflictError, ForbiddenError, KBError, NotFoundError
-from workspaces import access, editions
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit, editions
+from workspaces.audit import Target
 from workspaces.models import (
     INVITE,
     AuditAction,

@@ -14,6 +14,7 @@ from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db.models import Q
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -241,6 +242,11 @@ def _take(name: str, rate: Rate) -> None:
             next_step=f"Try again in {-(-allowed.retry_after // 60)} min.",
             retry_after=allowed.retry_after,
         )
+
+
+def host_of(request: HttpRequest) -> str:
+    """Return what a link begins with, by the address that the request was sent to."""
+    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _expiry() -> datetime:

@@ -16,9 +16,8 @@ from django.db.models import Q
 
 from kb_project.errors import ConflictError, ForbiddenError, NotFoundError
 from kb_project.sql import run_sql
-from workspaces import access, editions, sql
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit, editions, sql
+from workspaces.audit import Target
 from workspaces.models import (
     AuditAction,
     Capability,

@@ -13,8 +13,7 @@ from django.utils.text import slugify
 
 from kb_project.errors import ConflictError, InputError
 from kb_project.sql import run_sql
-from workspaces import access, quotas, sql
-from workspaces.audit import services as audit
+from workspaces import access, audit, quotas, sql
 from workspaces.models import AuditAction, Membership, Role, User, Workspace
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Pages of workspaces and their members, and the list of workspaces on every page."""
+"""Pages of workspaces, their members and groups, and the list of workspaces on every page."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from kb_project import mail
-from kb_project.errors import ForbiddenError, InputError, KBError, LimitError
+from kb_project.errors import ConflictError, ForbiddenError, InputError, KBError, LimitError
 from workspaces import access
 from workspaces.models import INVITE, Capability, Role, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, id_in, workspace_page
 from workspaces.people import (
+    groups,
     invitations,
     inviting,
     members,
     profiles,
-    queries as people_queries,
+    queries,
     services as people_services,
 )
 from workspaces.people.forms import (
@@ -87,7 +88,7 @@ def role_set(request: UserRequest, workspace: Workspace, member_id: UUID) -> Htt
 
 @workspace_page(Capability.ADMINISTER, "GET", "POST")
 def member_remove(request: UserRequest, workspace: Workspace, member_id: UUID) -> HttpResponse:
-    member = people_queries.member(workspace=workspace, member_id=member_id)
+    member = queries.member(workspace=workspace, member_id=member_id)
     if member.user_id == request.user.pk:
         return redirect("workspaces:member_leave", workspace.slug)
 
@@ -108,7 +109,7 @@ def member_remove(request: UserRequest, workspace: Workspace, member_id: UUID) -
 
 @workspace_page(Capability.OWN, "GET", "POST")
 def ownership_transfer(request: UserRequest, workspace: Workspace, member_id: UUID) -> HttpResponse:
-    member = people_queries.member(workspace=workspace, member_id=member_id)
+    member = queries.member(workspace=workspace, member_id=member_id)
 
     def act() -> HttpResponse:
         members.ownership_transfer(workspace=workspace, user=request.user, member_id=member_id)
@@ -159,7 +160,7 @@ def member_invite(request: UserRequest, workspace: Workspace) -> HttpResponse:
         request,
         workspace,
         lambda: inviting.invite(
-            workspace=workspace, user=request.user, wanted=wanted, host=host_of(request)
+            workspace=workspace, user=request.user, wanted=wanted, host=inviting.host_of(request)
         ),
     )
 
@@ -176,7 +177,7 @@ def invitation_renew(
             workspace=workspace,
             user=request.user,
             invitation_id=invitation_id,
-            host=host_of(request),
+            host=inviting.host_of(request),
         ),
     )
 
@@ -194,10 +195,6 @@ def invitation_revoke(
         return _member_page(request, workspace, problem=error)
     messages.success(request, "The invitation was revoked. Its link no longer works.")
     return redirect(MEMBERS, workspace.slug)
-
-
-def host_of(request: HttpRequest) -> str:
-    return request.build_absolute_uri("/").rstrip("/")
 
 
 def _issued_page(
@@ -236,7 +233,7 @@ def _member_page(
     context: dict[str, Any] = {
         "workspace": workspace,
         "section": "members",
-        "members": people_queries.members_of(workspace=workspace),
+        "members": queries.members_of(workspace=workspace),
         "roles": ROLES,
         "rank": rank,
         "role_choices": [role for role in Role if role.rank <= rank],
@@ -296,9 +293,68 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"has_mail": mail.is_set_up()}
-    found = people_queries.workspaces_of(user=user)
+    found = queries.workspaces_of(user=user)
     return {
         "has_mail": mail.is_set_up(),
         "my_workspaces": [one for one in found if not one.is_deleted],
         "my_deleted_workspaces": [one for one in found if one.is_deleted],
     }
+
+
+# --- groups ---------------------------------------------------------------------------------------
+@workspace_page(Capability.ADMINISTER, "GET", "POST")
+def group_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
+    context: dict[str, object] = {"workspace": workspace, "section": "members"}
+    if request.method == "POST":
+        name = request.POST.get("name", "")
+        try:
+            group = groups.group_create(workspace=workspace, user=request.user, name=name)
+        except (InputError, ConflictError) as error:
+            context |= {"problem": error, "name": name[: groups.NAME_LENGTH]}
+        else:
+            return redirect("workspaces:group_detail", workspace.slug, group.pk)
+    context["groups"] = groups.groups_of(workspace=workspace)
+    return render(request, "workspaces/group_list.html", context)
+
+
+@workspace_page(Capability.ADMINISTER, "GET", "POST")
+def group_detail(request: UserRequest, workspace: Workspace, group_id: UUID) -> HttpResponse:
+    view = groups.group_view(workspace=workspace, group_id=group_id)
+    problem: KBError | None = None
+    if request.method == "POST":
+        try:
+            groups.group_change(
+                workspace=workspace,
+                user=request.user,
+                group_id=group_id,
+                name=request.POST.get("name", ""),
+                members=_ids(request.POST.getlist("members")),
+            )
+        except (InputError, ConflictError) as error:
+            problem = error
+        else:
+            messages.success(request, "Group saved.")
+            return redirect("workspaces:group_list", workspace.slug)
+    context = {
+        "workspace": workspace,
+        "section": "members",
+        "group": view.group,
+        "chosen": {one.pk for one in view.members},
+        "members": queries.members_of(workspace=workspace),
+        "problem": problem,
+    }
+    return render(request, "workspaces/group_detail.html", context)
+
+
+@workspace_page(Capability.ADMINISTER, "POST")
+def group_delete(request: UserRequest, workspace: Workspace, group_id: UUID) -> HttpResponse:
+    groups.group_delete(workspace=workspace, user=request.user, group_id=group_id)
+    messages.success(request, "Group deleted. Its members stay in the workspace.")
+    return redirect("workspaces:group_list", workspace.slug)
+
+
+def _ids(given: list[str]) -> list[UUID]:
+    ids = [id_in(one) for one in given]
+    if None in ids:
+        raise InputError("Choose members from the list.", kept="Nothing was changed.")
+    return [one for one in ids if one]

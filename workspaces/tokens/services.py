@@ -12,12 +12,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from kb_project.errors import ConflictError, ForbiddenError, InputError, found
-from workspaces import access
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit
+from workspaces.audit import Target
 from workspaces.models import ApiToken, AuditAction, Capability, Membership, User, Workspace
 from workspaces.models.tokens import LONGEST_NAME
-from workspaces.tokens import queries, verification
+from workspaces.tokens import authentication, queries
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ def token_create(
         membership = found(memberships.filter(user=member).first(), "member")
         allowed = _checked_capabilities(membership, capabilities)
         _check_number(workspace, member)
-        new = verification.new_token(workspace.pk)
+        new = authentication.new_token(workspace.pk)
         token = ApiToken.objects.create(
             workspace=workspace,
             membership=membership,

@@ -16,6 +16,7 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
+from kb_project.text.sentences import trim
 from kb_project.text.words import fold, is_unspaced
 
 Span = tuple[int, int]
@@ -183,10 +184,7 @@ def whole_words(text: str, start: int, end: int) -> Span:
     >>> whole_words("the lamp burns", 5, 8)
     (4, 8)
     """
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
+    start, end = trim(text, start, end)
     while start and not is_border(text, start):
         start -= 1
     while end < len(text) and not is_border(text, end):

@@ -13,7 +13,7 @@ from ingestion.management.output import INTERRUPTED, Progress, interruptible
 from kb_project.backup import writing
 from kb_project.backup.archive import WORKSPACE, Manifest
 from kb_project.commands import DataCommand
-from workspaces.audit import services as audit
+from workspaces import audit
 from workspaces.models import AuditAction, Workspace
 
 

@@ -16,7 +16,7 @@ from kb_project.backup import archive, restoring
 from kb_project.backup.archive import Manifest
 from kb_project.backup.restoring import Restored
 from kb_project.commands import DataCommand
-from workspaces.audit import services as audit
+from workspaces import audit
 from workspaces.models import AuditAction, Workspace
 
 

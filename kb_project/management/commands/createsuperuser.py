@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.management.commands import createsuperuser
-from django.core.management.base import CommandParser
 
-from kb_project.database.config import OWNER_ALIAS
+from kb_project.commands import AsOwner
 
 
-class Command(createsuperuser.Command):
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.set_defaults(database=OWNER_ALIAS)
-
-    def handle(self, *args: Any, **options: Any) -> str | None:
-        return super().handle(*args, **{**options, "database": OWNER_ALIAS})
+class Command(AsOwner, createsuperuser.Command):
+    pass

@@ -8,7 +8,6 @@ from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Count, F, Func
 from django.utils.formats import date_format
 
 from ingestion.documents import queries as document_queries
@@ -18,9 +17,10 @@ from ingestion.models import Document, DocumentState, Entity
 from retrieval.answering import bypass
 from retrieval.answering.options import LABELS, ResponseType
 from retrieval.conversations import queries
-from retrieval.conversations.forms import DATES, is_id, standard_mode
+from retrieval.conversations.forms import DATES, is_id
 from retrieval.models import Conversation, Question
-from retrieval.search.modes import ANSWER_MODES, BYPASS, GROUPS, MODES, Mode
+from retrieval.search import scope
+from retrieval.search.modes import ANSWER_MODES, BYPASS, DEFAULT_MODE, GROUPS, MODES, Mode
 from retrieval.search.topic_choice import Selection
 from workspaces.language_models.choice import LONGEST_INSTRUCTIONS
 from workspaces.models import User, Workspace
@@ -128,15 +128,8 @@ def scope_panel(*, workspace: Workspace, filters: Mapping[str, Any]) -> ScopePan
 
 def _tags(workspace: Workspace, chosen: Sequence[str]) -> tuple[Choice, ...]:
     """Return the most used tags, and the chosen ones."""
-    counted = (
-        Document.objects.in_workspace(workspace)
-        .filter(Document.IS_LIVE)
-        .annotate(tag=Func(F("tags"), function="unnest"))
-        .values_list("tag")
-        .annotate(number=Count("id"))
-        .order_by("-number", "tag")[:MOST_TAGS]
-    )
-    names = dict.fromkeys([*(tag for tag, _ in counted), *chosen])
+    used = scope.tags_used(workspace=workspace)[:MOST_TAGS]
+    names = dict.fromkeys([*(one.value for one in used), *chosen])
     return tuple(Choice("tags", tag, tag, is_chosen=tag in chosen) for tag in names)
 
 
@@ -333,7 +326,7 @@ def ask_box(  # noqa: PLR0913  all that the box shows
     counts = document_queries.state_counts(workspace=workspace)
     return AskBox(
         groups=mode_groups(None if is_search else workspace),
-        mode=ANSWER_MODES.get(mode) or MODES[standard_mode()],
+        mode=ANSWER_MODES.get(mode) or MODES[DEFAULT_MODE],
         scope=scope_panel(workspace=workspace, filters=filters or {}),
         form=form_panel(workspace=workspace, options=options or {}),
         documents=knowledge_queries.documents_count(workspace),

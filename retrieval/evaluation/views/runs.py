@@ -19,13 +19,11 @@ from retrieval.evaluation import control, evidence, forms, presenters, queries, 
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.metrics import label_of, place_of
 from retrieval.evaluation.results import Change, ResultChange
-from retrieval.evaluation.views import is_done
 from retrieval.models import EvaluationRun, RunKind
-from workspaces import access
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit
+from workspaces.audit import Target
 from workspaces.models import EXPORT, AuditAction, Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, is_done, workspace_page
 
 LINES_SHOWN: Final = 40
 SHOW: Final = {

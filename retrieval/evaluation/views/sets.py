@@ -24,12 +24,11 @@ from retrieval.evaluation import (
 )
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.sets import LARGEST_FILE
-from retrieval.evaluation.views import is_done
 from retrieval.models import QuestionSet, SetQuestion
 from retrieval.search.modes import MODES
 from workspaces import access
 from workspaces.models import EXPORT, Capability, Workspace
-from workspaces.pages import UserRequest, workspace_page
+from workspaces.pages import UserRequest, is_done, workspace_page
 
 QUESTIONS_SHOWN: Final = 25
 RUNS_SHOWN: Final = 20
@@ -264,7 +263,7 @@ def question_keep(request: UserRequest, workspace: Workspace, question_id: UUID)
         "workspace": workspace,
         "section": "evaluation",
         "question": asked.question,
-        "answer": " ".join(str(sentence["text"]) for sentence in asked.answer.sentences),
+        "answer": asked.answer.text,
         "citations": len(asked.citations),
         "sets": list(queries.sets(workspace=workspace)),
     }

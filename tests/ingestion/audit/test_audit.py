@@ -17,9 +17,8 @@ from ingestion.audit import presenters, queries
 from ingestion.audit.queries import AuditFilter
 from ingestion.models import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from tests import rows
-from workspaces import access
-from workspaces.audit import services as audit
-from workspaces.audit.services import Target
+from workspaces import access, audit
+from workspaces.audit import Target
 from workspaces.models import AuditAction, AuditEvent, Role
 from workspaces.people import services as people_services
 
@@ -120,7 +119,7 @@ def test_everyone_who_did_something_can_be_chosen(cast: rows.Cast):
 def test_an_action_of_a_later_version_has_a_sentence_too(cast: rows.Cast):
     event = AuditEvent(action="moon_painted", actor="Alice", object_name="Moon")
 
-    assert queries.sentences.sentence(event) == "Alice: Moon painted “Moon”."
+    assert queries.audit.sentence(event) == "Alice: Moon painted “Moon”."
 
 
 # --- the page -------------------------------------------------------------------------------------

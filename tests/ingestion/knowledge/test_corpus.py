@@ -21,7 +21,7 @@ from kb_project.llm.fake import FakeEmbedder
 from kb_project.sql import run_sql
 from tests import rows
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.models import Workspace
 
 EMBEDDER = FakeEmbedder()

@@ -17,8 +17,7 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, EventKind, HistoryEvent, HistorySubject, SubjectKind
 from kb_project.sql import run_sql, run_sql_count
 from tests import rows
-from workspaces import access
-from workspaces.audit import services as audit
+from workspaces import access, audit
 from workspaces.models import AuditAction, AuditEvent, User, Workspace
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ from django.http import QueryDict
 from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
-from retrieval.conversations.forms import filters_of, is_id, standard_mode, text_of, wanted_of
-from retrieval.search.modes import MODES
+from retrieval.conversations.forms import filters_of, is_id, text_of, wanted_of
+from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.scope import Scope
 
 
@@ -32,7 +32,7 @@ def test_a_question_is_read_with_how_and_where_to_look():
 def test_what_is_not_sent_is_the_default():
     wanted = wanted_of(sent(), "q")
 
-    assert (wanted.text, wanted.mode, wanted.filters) == ("", standard_mode(), {})
+    assert (wanted.text, wanted.mode, wanted.filters) == ("", DEFAULT_MODE, {})
     assert wanted.scope.is_open
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from ingestion.models import Chunk, DocumentState, DocumentVersion
 from retrieval.conversations import asking, queries
-from retrieval.conversations.forms import standard_mode
 from retrieval.conversations.presenters import answers, ask_box, pages, passages
 from retrieval.models import Answer
 from retrieval.search import services
+from retrieval.search.modes import DEFAULT_MODE
 from retrieval.search.scope import Scope
 from tests import rows
 from workspaces import access
@@ -195,7 +195,7 @@ def test_the_box_says_which_part_was_chosen(cast):
 def test_the_box_counts_the_documents_and_falls_back_to_the_first_mode(cast):
     box = box_of(cast, mode="telepathy", question="Who?")
 
-    assert (box.mode.name, box.documents, box.question) == (standard_mode(), 1, "Who?")
+    assert (box.mode.name, box.documents, box.question) == (DEFAULT_MODE, 1, "Who?")
 
 
 def test_the_box_under_an_answer_keeps_the_choice_and_not_the_question(cast):

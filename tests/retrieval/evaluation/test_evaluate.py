@@ -15,7 +15,7 @@ from retrieval.search.modes import MODES
 from tests import rows
 from tests.retrieval.answering.passages import hit
 from workspaces import access
-from workspaces.administration.deletion import workspace_purge
+from workspaces.administration.services import workspace_purge
 from workspaces.models import Workspace
 
 DOCUMENTS: list[dict[str, object]] = [

@@ -23,7 +23,7 @@ from retrieval.conversations import asking, following
 from retrieval.models import Answer, AnswerState
 from tests import rows
 from workspaces import access
-from workspaces.administration import deletion, exports
+from workspaces.administration import exports, services
 from workspaces.models import AuditAction, AuditEvent, Workspace
 from workspaces.models.people import TenantQuerySet
 from workspaces.people import queries as people_queries
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 
 
 def delete(cast: rows.Cast) -> None:
-    deletion.workspace_delete(workspace=cast.workspace, user=cast.alice, name="Harbour")
+    services.workspace_delete(workspace=cast.workspace, user=cast.alice, name="Harbour")
 
 
 def let_time_pass(workspace: Workspace) -> None:
@@ -88,7 +88,7 @@ def test_the_name_confirms(name: str):
     cast = rows.make_cast()
 
     with pytest.raises(InputError, match="not the name"):
-        deletion.workspace_delete(workspace=cast.workspace, user=cast.alice, name=name)
+        services.workspace_delete(workspace=cast.workspace, user=cast.alice, name=name)
 
     assert not Workspace.objects.get().is_deleted
 
@@ -124,7 +124,7 @@ def test_documents_wait_and_continue_after_a_restore(reading):
     runner.run_lane(job, runner.MAIN)
     waiting = job_now(job)
     restored = access.deleted_workspace(user=cast.alice, workspace_id="harbour")
-    deletion.workspace_restore(workspace=restored, user=cast.alice)
+    services.workspace_restore(workspace=restored, user=cast.alice)
     tasks.resume_workspace(str(cast.workspace.pk))
     runner.run_lane(job_now(job), runner.MAIN)
 
@@ -183,7 +183,7 @@ def test_a_restored_workspace_is_as_it_was(django_capture_on_commit_callbacks):
 
     workspace = access.deleted_workspace(user=cast.alice, workspace_id="harbour")
     with django_capture_on_commit_callbacks(execute=True):
-        deletion.workspace_restore(workspace=workspace, user=cast.alice)
+        services.workspace_restore(workspace=workspace, user=cast.alice)
 
     found = access.workspace_for_reading(user=cast.bob, workspace_id="harbour")
     assert (found.pk, found.is_deleted) == (cast.workspace.pk, False)
@@ -212,7 +212,7 @@ def test_nothing_is_purged_before_its_time():
     cast = rows.make_cast()
     delete(cast)
 
-    assert deletion.workspaces_purge() == 0
+    assert services.workspaces_purge() == 0
     assert Workspace.objects.exists()
 
 

@@ -14,8 +14,8 @@ from tests import rows
 from tests.api import assert_problem, client, client_with, password_header
 from workspaces import access
 from workspaces.models import ApiToken, Membership
-from workspaces.tokens import services, verification
-from workspaces.tokens.verification import TEXT, new_token
+from workspaces.tokens import authentication, services
+from workspaces.tokens.authentication import TEXT, new_token
 
 pytestmark = pytest.mark.django_db
 
@@ -308,7 +308,7 @@ def test_the_columns_read_for_a_token_are_those_of_the_models():
     cast = rows.make_cast()
     token, text = rows.make_token(cast.workspace, cast.bob)
 
-    user = verification.user_of(text)
+    user = authentication.user_of(text)
 
     assert user == cast.bob
     assert (user.name, user.email, user.is_active) == ("Bob", "bob@example.com", True)

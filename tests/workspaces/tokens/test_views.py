@@ -12,7 +12,7 @@ from django.urls import reverse
 from tests import rows
 from tests.api import address, client_with
 from workspaces.models import User
-from workspaces.tokens.verification import TEXT
+from workspaces.tokens.authentication import TEXT
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from tests.workspaces.models_rows import (
     set_price,
 )
 from workspaces import access
-from workspaces.administration import deletion
+from workspaces.administration import services
 from workspaces.language_models import services as language_model_services
 from workspaces.language_models.choice import ModelChoice
 from workspaces.language_models.services import PriceGiven
@@ -123,7 +123,7 @@ def test_whatever_a_provider_says_is_stored(text: str, tokens: int, name: str):
     assert 0 <= row.cached_tokens <= row.prompt_tokens <= LARGEST
     assert len(row.model) <= 120
     assert "\0" not in store.find(["odd"])["odd"].text
-    deletion.rows_purge(workspace.pk)
+    services.rows_purge(workspace.pk)
 
 
 def test_calls_of_another_workspace_are_not_seen():
