@@ -13,9 +13,8 @@ from rest_framework import serializers
 from ingestion.models import RunState
 from ingestion.pipeline import workspace_jobs
 from workspaces.api import WorkspaceAPIView, administering, reading
-from workspaces.language_models import queries, tuning
-from workspaces.language_models.services import config_needed
-from workspaces.language_models.tuning import LONGEST
+from workspaces.language_models import queries, services
+from workspaces.language_models.services import LONGEST_TUNING, config_needed
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, refusals_shown, workspace_page
 
@@ -24,7 +23,7 @@ setting: Final = partial(administering, errors=(409,))
 
 def _text(name: str, help_text: str) -> serializers.CharField:
     return serializers.CharField(
-        max_length=LONGEST[name], required=False, allow_blank=True, help_text=help_text
+        max_length=LONGEST_TUNING[name], required=False, allow_blank=True, help_text=help_text
     )
 
 
@@ -79,13 +78,13 @@ class TuningApi(WorkspaceAPIView):
     @setting("tuning_set", takes=InputSerializer, gives=OutputSerializer)
     def put(self) -> object:
         """Edit what was learned. Prompts use it from then on."""
-        tuning.tuning_set(workspace=self.workspace, changes=self.body())
+        services.tuning_set(workspace=self.workspace, changes=self.body())
         return _state(self.workspace)
 
     @setting("tuning_forget", status=204)
     def delete(self) -> object:
         """Forget what was learned."""
-        tuning.tuning_forget(workspace=self.workspace)
+        services.tuning_forget(workspace=self.workspace)
         return None
 
 

@@ -6,7 +6,6 @@ from django.urls import register_converter
 from django_q.conf import Conf
 
 from kb_project import sql
-from kb_project.database.lookups import register_lookups
 from kb_project.derived_keys import derived_key
 
 
@@ -29,7 +28,7 @@ class KbProjectConfig(AppConfig):
         # Before any URL module is imported, in whatever order.
         register_converter(WorkspaceConverter, "workspace")
         sql.register_list_dumper()
-        register_lookups()
+        sql.register_lookups()
         # Entries of the queue are pickles: whoever reads one key must not be able to sign them.
         Conf.SECRET_KEY = derived_key(settings.SECRET_KEY, b"concordance queue").hex()
         from kb_project import checks  # noqa: F401, PLC0415 - registers them, once apps are loaded

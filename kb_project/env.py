@@ -130,9 +130,9 @@ def env_url(name: str) -> DatabaseUrl | None:
     return parse_database_url(value, name=name) if value else None
 
 
-def env_web_address(name: str, default: str = "") -> str:
+def env_web_address(name: str) -> str:
     """Return an http or https URL without a trailing slash."""
-    value = (_lookup(name) or default).rstrip("/")
+    value = (_lookup(name) or "").rstrip("/")
     if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc):
         raise EnvError(name, "must start with http:// or https:// and include a host")
     return value

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS
 
 from kb_project.errors import InputError
 from kb_project.graph.age_store import AgeGraphStore, has_age
@@ -18,14 +17,14 @@ from kb_project.llm.fake import FakeEmbedder
 from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Reranker
 
 
-def graph_store(*, using: str = DEFAULT_DB_ALIAS) -> GraphStore:
+def graph_store() -> GraphStore:
     """Return the Apache AGE store if this Postgres has AGE, otherwise the one over the tables."""
-    return AgeGraphStore(using=using) if has_age(using=using) else TableGraphStore(using=using)
+    return AgeGraphStore() if has_age() else TableGraphStore()
 
 
-def graph_reader(*, using: str = DEFAULT_DB_ALIAS) -> GraphReader:
+def graph_reader() -> GraphReader:
     """Return the reader that asks, for each pattern, the store that answers it best."""
-    return RoutedGraphReader(using=using)
+    return RoutedGraphReader()
 
 
 def embedder_named(name: str, *, threads: int = 0) -> Embedder:

@@ -10,10 +10,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, LiteralString
+from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Field, ForeignObject, Lookup
+from django.db.models.sql.compiler import SQLCompiler
 from pgvector.psycopg import register_vector
 from psycopg import sql
 from psycopg.abc import Buffer
@@ -38,34 +41,32 @@ def run_sql(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS)
         return list(cursor.fetchall()) if cursor.description else []
 
 
-def stream_sql(
-    query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS
-) -> Iterator[Row]:
+def stream_sql(query: Query, params: Params = ()) -> Iterator[Row]:
     """Yield the rows of one query, a few thousand in memory at a time. Needs a transaction."""
-    with connections[using].chunked_cursor() as cursor:
+    with connection.chunked_cursor() as cursor:
         cursor.execute(query, params)
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
             yield from rows
 
 
-def run_sql_count(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS) -> int:
+def run_sql_count(query: Query, params: Params = ()) -> int:
     """Return how many rows one INSERT, UPDATE or DELETE affected."""
-    with connections[using].cursor() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(query, params)
         return int(cursor.rowcount)
 
 
 @contextmanager
-def bulk_plans(*, using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
+def bulk_plans() -> Iterator[None]:
     """Disable nested loops for the block, for statements that join a workspace's rows in bulk.
 
     The planner's statistics of a table may be older than a workspace that has just been filled. It
     then expects one row, joins by nested loops, and a second becomes minutes (measured: 11,000
     relationships, 0.2 s by hash joins, 42 s by a nested loop). Needs a transaction.
     """
-    run_sql("SET LOCAL enable_nestloop = off", using=using)
+    run_sql("SET LOCAL enable_nestloop = off")
     yield
-    run_sql("SET LOCAL enable_nestloop = on", using=using)
+    run_sql("SET LOCAL enable_nestloop = on")
 
 
 @contextmanager
@@ -73,14 +74,12 @@ def temporary_rows(
     name: LiteralString,
     columns: Columns,
     rows: Iterable[Sequence[object]],
-    *,
-    using: str = DEFAULT_DB_ALIAS,
 ) -> Iterator[int]:
     """Put rows in a temporary table for the block; yields how many.
 
     Everything happens in one transaction, because the table lives on one connection only.
     """
-    with transaction.atomic(using=using), _bulk_cursor(columns, using) as cursor:
+    with transaction.atomic(), _bulk_cursor(columns) as cursor:
         definitions = sql.SQL(", ").join(
             sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(kind))
             for column, kind in columns.items()
@@ -91,36 +90,26 @@ def temporary_rows(
         cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier("pg_temp", name)))
 
 
-def copy_into(
-    table: LiteralString,
-    columns: Columns,
-    rows: Iterable[Sequence[object]],
-    *,
-    on_conflict: LiteralString = "",
-    using: str = DEFAULT_DB_ALIAS,
-) -> int:
+def copy_into(table: LiteralString, columns: Columns, rows: Iterable[Sequence[object]]) -> int:
     """Insert many rows at COPY speed; returns how many were written.
 
     COPY fills a temporary table, which INSERT … SELECT copies, since row-level security refuses
-    COPY FROM. ``on_conflict`` is the clause after ``ON CONFLICT``, such as ``DO NOTHING``.
+    COPY FROM.
     """
     names = sql.SQL(", ").join(sql.Identifier(column) for column in columns)
     statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {}").format(
         sql.Identifier(table), names, names, sql.Identifier("pg_temp", "copied_rows")
     )
-    if on_conflict:
-        statement += sql.SQL(" ON CONFLICT " + on_conflict)
-    waiting = temporary_rows("copied_rows", columns, rows, using=using)
-    with waiting, connections[using].cursor() as cursor:
+    waiting = temporary_rows("copied_rows", columns, rows)
+    with waiting, connection.cursor() as cursor:
         cursor.execute(statement)
         return int(cursor.rowcount)
 
 
-def _bulk_cursor(columns: Columns, using: str) -> Any:
+def _bulk_cursor(columns: Columns) -> Any:
     """Return a cursor that knows vector types: one created before pgvector is registered never
     does.
     """
-    connection = connections[using]
     if VECTOR_TYPES & set(columns.values()):
         connection.ensure_connection()
         register_vector(connection.connection)
@@ -167,3 +156,33 @@ class QuickListDumper(ListDumper):
 def register_list_dumper() -> None:
     """Use the dumper for every connection opened from now on."""
     psycopg.adapters.register_dumper(list, QuickListDumper)
+
+
+# --- lookups --------------------------------------------------------------------------------------
+if TYPE_CHECKING:
+    _Lookup = Lookup[Any]
+else:
+    _Lookup = Lookup
+
+
+class Among(_Lookup):
+    """``id__among=ids``: Postgres takes 65,535 parameters, and an array of any length as one.
+
+    A set is fine; an empty one matches nothing.
+    """
+
+    lookup_name = "among"
+    prepare_rhs = False
+
+    def as_sql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, list[Any]]:
+        column, params = self.process_lhs(compiler, connection)
+        kind = self.lhs.output_field.target_field if self.lhs.output_field.is_relation else None
+        kind = kind or self.lhs.output_field
+        return f"{column} = ANY(%s::{kind.db_type(connection)}[])", [*params, list(self.rhs)]
+
+
+def register_lookups() -> None:
+    Field.register_lookup(Among)
+    ForeignObject.register_lookup(Among)

@@ -212,10 +212,7 @@ def workspace_with(
 
     Raises NotFoundError, ForbiddenError, and UnavailableError while an edition is being prepared.
     """
-    found = _membership(user, workspace_id) if user.is_authenticated else None
-    if found is None:
-        raise _no_workspace()
-    membership, has_restricted = found
+    membership, has_restricted = _membership(user, workspace_id)
     workspace = membership.workspace
     if workspace.is_deleted:
         set_scope(workspace_id=None)
@@ -276,10 +273,7 @@ def _check_token(membership: Membership, capability: Capability) -> None:
 
 def deleted_workspace(*, user: Any, workspace_id: str | uuid.UUID) -> Workspace:
     """Return a deleted workspace to its owner. Raises NotFoundError for anyone or anything else."""
-    found = _membership(user, workspace_id) if user.is_authenticated else None
-    if found is None:
-        raise _no_workspace()
-    membership, _ = found
+    membership, _ = _membership(user, workspace_id)
     workspace = membership.workspace
     if not (workspace.is_deleted and membership.may(Capability.OWN)):
         set_scope(workspace_id=None)
@@ -313,20 +307,21 @@ def _deleted(workspace: Workspace) -> DeletedError:
     )
 
 
-def _membership(user: User, workspace_id: str | uuid.UUID) -> tuple[Membership, bool] | None:
+def _membership(user: Any, workspace_id: str | uuid.UUID) -> tuple[Membership, bool]:
     """Load the user's membership with its workspace, and whether a collection is restricted.
 
-    The scope is set before access is confirmed, to read that one row, and cleared if there is none.
+    The scope is set before access is confirmed, to read that one row, and cleared if there is none:
+    raises NotFoundError.
     """
-    wanted = _id_of(workspace_id)
+    wanted = _id_of(workspace_id) if user.is_authenticated else None
     if wanted is None or (user.token is not None and user.token.workspace_id != wanted):
-        return None
+        raise _no_workspace()
     _hidden.set(None)
     set_scope(workspace_id=wanted)
     rows = run_sql(sql.MEMBERSHIP, {"workspace": wanted, "user": user.pk})
     if not rows:
         set_scope(workspace_id=None)
-        return None
+        raise _no_workspace()
     row = rows[0]
     membership = Membership.from_db(DEFAULT_DB_ALIAS, MEMBERSHIP, row[: len(MEMBERSHIP)])
     membership.workspace = Workspace.from_db(DEFAULT_DB_ALIAS, WORKSPACE, row[len(MEMBERSHIP) : -1])

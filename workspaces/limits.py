@@ -45,7 +45,7 @@ class Allowance:
     reset_after: int
 
 
-def take(name: str, rate: Rate, *, cost: int = 1) -> Allowance:
+def take(name: str, rate: Rate) -> Allowance:
     """Count a use of the thing with this name, or refuse it without counting it.
 
     The name may hold an address or a token: only its digest is stored.
@@ -54,10 +54,10 @@ def take(name: str, rate: Rate, *, cost: int = 1) -> Allowance:
     values = {
         "key": key,
         "now": now,
-        "used": rate.interval * cost,
+        "used": rate.interval,
         "latest": now + timedelta(seconds=rate.seconds),
     }
-    rows = run_sql(sql.TAKE, values) if cost <= rate.count else []
+    rows = run_sql(sql.TAKE, values)
     return _allowance(rate, rows[0][0] if rows else _full_at(key), now, is_allowed=bool(rows))
 
 

@@ -17,7 +17,7 @@ from ingestion.curation.history_presenters import day_of, midnight
 from ingestion.documents import forms
 from ingestion.history import queries as history_queries
 from kb_project.errors import InputError
-from kb_project.http.spreadsheets import safe_cell
+from kb_project.http.downloads import safe_cell
 from workspaces.models import AuditAction, Workspace
 
 ENTRIES_PER_PAGE: Final = 50

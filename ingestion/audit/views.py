@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from ingestion.audit import presenters
-from kb_project.http.spreadsheets import csv_response
+from kb_project.http.downloads import csv_response
 from workspaces import audit
 from workspaces.models import AuditAction, Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final
 from lxml import etree
 
 from ingestion.exchange.records import EDGE_TYPES, NODE_TYPES, EntityRecord, FactRecord, Value
-from kb_project.http.spreadsheets import safe_cell
+from kb_project.http.downloads import safe_cell
 
 GRAPHML: Final = "http://graphml.graphdrawing.org/xmlns"
 GEXF: Final = "http://www.gexf.net/1.2draft"

@@ -12,7 +12,7 @@ from django.db.models import F, Model, Q, QuerySet, Value
 from django.db.models.functions import Collate, Concat
 
 from kb_project.errors import InputError
-from kb_project.text.dates import AFTER, is_date
+from kb_project.text.values import AFTER, is_date
 
 FORM: Final = "Write a year, a month or a day that exists: 2019, 2019-05 or 2019-05-03."
 MONTHS: Final = (

@@ -20,7 +20,7 @@ from django.db.models import Q
 
 from ingestion.knowledge.periods import dated, readable
 from ingestion.models import Entity, Evidence, Relationship
-from kb_project.text.dates import AFTER
+from kb_project.text.values import AFTER
 from workspaces.models import Workspace
 
 MOMENTS: Final = frozenset({"led", "headed", "chaired", "governed", "presided over", "based"})

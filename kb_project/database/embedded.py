@@ -31,16 +31,16 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from kb_project.database.credentials import (
+from kb_project.database.programs import Account, place_for, processes_in, programs, server_account
+from kb_project.database.server_conf import (
     ACCESS,
     PASSFILE,
     SUPERUSER,
     new_passwords,
+    server_conf,
     statements,
     write_passwords,
 )
-from kb_project.database.programs import Account, place_for, processes_in, programs, server_account
-from kb_project.database.server_conf import server_conf
 from kb_project.env import plain_environment
 from kb_project.errors import UnavailableError
 

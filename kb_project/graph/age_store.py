@@ -14,7 +14,7 @@ from typing import Any, Final, LiteralString, TypeVar
 from uuid import UUID
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import connection
 from psycopg import sql as pgsql
 
 from kb_project.errors import InputError
@@ -90,9 +90,9 @@ BATCH: Final = 5_000
 ItemT = TypeVar("ItemT")
 
 
-def has_age(*, using: str = DEFAULT_DB_ALIAS) -> bool:
+def has_age() -> bool:
     """Whether this session can run Cypher: library loaded, catalogue on the search path."""
-    return bool(run_sql(sql.HAS_AGE, using=using)[0][0])
+    return bool(run_sql(sql.HAS_AGE)[0][0])
 
 
 def graph_name(workspace_id: UUID) -> str:
@@ -113,8 +113,7 @@ class AgeGraphStore(traversal.Traversal):
     statement less each, it is a ``DatabaseError``.
     """
 
-    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, expects_graph: bool = False) -> None:
-        self._using = using
+    def __init__(self, *, expects_graph: bool = False) -> None:
         self._expects_graph = expects_graph
 
     def upsert(
@@ -122,7 +121,7 @@ class AgeGraphStore(traversal.Traversal):
     ) -> None:
         graph = graph_name(workspace_id)
         if not self._exists(graph):
-            run_sql(sql.CREATE_GRAPH, [workspace_id], using=self._using)
+            run_sql(sql.CREATE_GRAPH, [workspace_id])
         for some_nodes in _batches(nodes):
             self._write(graph, sql.UPSERT_NODES, _node_values(graph, some_nodes))
         for some_edges in _batches(edges):
@@ -147,15 +146,15 @@ class AgeGraphStore(traversal.Traversal):
     ) -> None:
         self.drop(workspace_id)
         self.upsert(workspace_id, nodes, edges)
-        run_sql(sql.ANALYZE, [workspace_id], using=self._using)
+        run_sql(sql.ANALYZE, [workspace_id])
 
     def drop(self, workspace_id: UUID) -> None:
         graph = graph_name(workspace_id)
-        owns = run_sql(sql.OWNS_GRAPH, [graph], using=self._using)
+        owns = run_sql(sql.OWNS_GRAPH, [graph])
         if owns == [(True,)]:
-            run_sql(sql.DROP_OWN_GRAPH, [graph], using=self._using)
+            run_sql(sql.DROP_OWN_GRAPH, [graph])
         elif owns:
-            run_sql(sql.DROP_GRAPH, [workspace_id], using=self._using)
+            run_sql(sql.DROP_GRAPH, [workspace_id])
 
     def counts(self, workspace_id: UUID) -> GraphCounts:
         nodes, edges = (
@@ -234,7 +233,7 @@ class AgeGraphStore(traversal.Traversal):
 
     def _exists(self, graph: str) -> bool:
         label = f'{graph}."{sql.NODE_LABEL}"'
-        return bool(run_sql(sql.GRAPH_EXISTS, [label], using=self._using)[0][0])
+        return bool(run_sql(sql.GRAPH_EXISTS, [label])[0][0])
 
     def _write(
         self,
@@ -252,7 +251,6 @@ class AgeGraphStore(traversal.Traversal):
         self, statement: pgsql.Composed, values: Sequence[object] | Mapping[str, object]
     ) -> list[tuple[Any, ...]]:
         """Execute with server-side parameters: ``cypher()`` accepts no others."""
-        connection = connections[self._using]
         connection.ensure_connection()
         with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
             cursor.execute(statement, values)

@@ -18,7 +18,7 @@ from typing import Final, LiteralString, TypeVar
 from uuid import UUID
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, transaction
+from django.db import DatabaseError, transaction
 
 from kb_project.errors import UnavailableError
 from kb_project.graph import sql
@@ -78,11 +78,10 @@ Ask = Callable[[GraphReader], AnswerT]
 class RoutedGraphReader:
     """A ``GraphReader`` over both stores. Call it in a transaction with the workspace's scope."""
 
-    def __init__(self, *, using: str = DEFAULT_DB_ALIAS, time_limit: int | None = None) -> None:
-        self._using = using
+    def __init__(self, *, time_limit: int | None = None) -> None:
         self._time_limit = time_limit or TIME_LIMIT
-        self._tables = TableGraphStore(using=using)
-        self._age = AgeGraphStore(using=using, expects_graph=True) if has_age(using=using) else None
+        self._tables = TableGraphStore()
+        self._age = AgeGraphStore(expects_graph=True) if has_age() else None
 
     def neighbours(self, workspace_id: UUID, node_id: UUID, limit: int = 50) -> list[Neighbour]:
         return self._answer(
@@ -167,10 +166,10 @@ class RoutedGraphReader:
             "workspace": workspace_id,
         }
         try:
-            with transaction.atomic(using=self._using):
-                ((before, _, is_current),) = run_sql(PREPARE, values, using=self._using)
+            with transaction.atomic():
+                ((before, _, is_current),) = run_sql(PREPARE, values)
                 yield is_current
-                run_sql(RESTORE_LIMIT, [before], using=self._using)
+                run_sql(RESTORE_LIMIT, [before])
         except DatabaseError as error:
             if isinstance(error.__cause__, psycopg.errors.QueryCanceled):
                 raise UnavailableError(

@@ -10,8 +10,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
-from django.db import DEFAULT_DB_ALIAS
-
 from kb_project.graph import traversal
 from kb_project.graph.ports import (
     MAX_SHARED,
@@ -96,9 +94,6 @@ WHERE workspace_id = %(workspace)s AND entity.id NOT IN (%(a)s, %(b)s)
 class TableGraphStore(traversal.Traversal):
     """A read-only ``GraphStore`` over the relational tables."""
 
-    def __init__(self, *, using: str = DEFAULT_DB_ALIAS) -> None:
-        self._using = using
-
     def upsert(
         self, workspace_id: UUID, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
     ) -> None:
@@ -162,4 +157,4 @@ class TableGraphStore(traversal.Traversal):
     def _run(
         self, query: LiteralString, workspace_id: UUID, **values: object
     ) -> list[tuple[Any, ...]]:
-        return run_sql(query, {"workspace": workspace_id, **values}, using=self._using)
+        return run_sql(query, {"workspace": workspace_id, **values})

@@ -91,7 +91,6 @@ def walk(
     *,
     within: Within | None = None,
     walk_on: float = WALK_ON,
-    steps: int = STEPS,
 ) -> Floats:
     """Return how often the walk is at each chunk, by position; zeros if there is nowhere to start.
 
@@ -104,7 +103,7 @@ def walk(
     entity_restart = entities * ((1 - walk_on) / total)
     chunk_restart = chunks * ((1 - walk_on) / total)
     entities, chunks = entities / total, chunks / total
-    for _ in range(steps):
+    for _ in range(STEPS):
         entities, chunks = (
             entity_restart + walk_on * (index.to_entities @ chunks),
             chunk_restart + walk_on * (index.to_chunks @ entities),
@@ -120,7 +119,7 @@ def local(index: WalkIndex, start: Seeds, *, within: Within | None = None) -> tu
     mention in turn. Chunks score by the entities they mention.
     """
     entities, near = _start(index, start, within)
-    entities, near = _shares(entities), _shares(near)
+    entities, near = shares(entities), shares(near)
     entities += NEAR_SHARE * (index.to_entities @ near)
     chunks = _inside(index.to_chunks @ entities, within)
     entities += FARTHER * (index.to_entities @ chunks)
@@ -128,7 +127,7 @@ def local(index: WalkIndex, start: Seeds, *, within: Within | None = None) -> tu
     return np.asarray(entities, np.float32), np.asarray(chunks, np.float32)
 
 
-def _shares(weights: Floats) -> Floats:
+def shares(weights: Floats) -> Floats:
     total = weights.sum()
     return weights / total if total else weights
 

@@ -1,13 +1,15 @@
-"""Downloads of files, read block by block: they may be larger than the memory."""
+"""Downloads: files read block by block, as they may be larger than the memory, and CSV files."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import BinaryIO, Final
 
 from asgiref.sync import sync_to_async
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 
 BLOCK: Final = 1024 * 1024
 
@@ -42,3 +44,30 @@ class _Blocks:
     def __del__(self) -> None:
         # For a response that no one reads.
         self.close()
+
+
+# --- files for spreadsheets -----------------------------------------------------------------------
+# Prefixes that make a spreadsheet treat a cell as a formula.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def safe_cell(text: str) -> str:
+    """
+    >>> safe_cell("=1+1"), safe_cell("Who?")
+    ("'=1+1", 'Who?')
+    """
+    return f"'{text}" if _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    # Behind apostrophes too, so that the one added can be told from those that were there.
+    return text.lstrip("'").startswith(_FORMULA)
+
+
+def csv_response(name: str, rows: Iterable[Iterable[str]]) -> HttpResponse:
+    """Return a download. Texts that people or models wrote must be ``safe_cell``s."""
+    out = io.StringIO()
+    csv.writer(out).writerows(rows)
+    response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

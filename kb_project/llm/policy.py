@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from kb_project.errors import EndpointError, ModelError
 from kb_project.llm import halting
@@ -172,6 +172,10 @@ def recorded(store: CallStore, record: CallRecord, send: Callable[[], tuple[T, s
     return value
 
 
+LIMIT_LASTS: Final = 600.0
+"""Seconds for which a learned limit holds."""
+
+
 class LengthLimit:
     """How many characters of a text a server reads: learned from what it refuses, forgotten after a
     while, because the server or its model may be another one since.
@@ -182,12 +186,10 @@ class LengthLimit:
         longest: int,
         shortest: int,
         *,
-        lasts: float = 600.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._longest = longest
         self._shortest = shortest
-        self._lasts = lasts
         self._clock = clock
         self._learned = longest
         self._until = 0.0
@@ -202,5 +204,5 @@ class LengthLimit:
         if sent <= self._shortest:
             return False
         self._learned = max(self._shortest, sent // 2)
-        self._until = self._clock() + self._lasts
+        self._until = self._clock() + LIMIT_LASTS
         return True

@@ -15,7 +15,7 @@ from typing import Any, Final, LiteralString, Protocol
 from weakref import WeakSet
 
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db import OperationalError, connection
 
 from kb_project.errors import EndpointError
 from kb_project.llm import halting
@@ -171,8 +171,7 @@ class LockSession:
     disconnect the parent.
     """
 
-    def __init__(self, using: str = DEFAULT_DB_ALIAS) -> None:
-        self._using = using
+    def __init__(self) -> None:
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._lock = threading.Lock()
         self.mine: set[tuple[int, int]] = set()
@@ -230,7 +229,7 @@ class LockSession:
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
         if self._connection is None or self._connection.closed:
-            self._connection = _connect(self._using)
+            self._connection = _connect()
         return self._connection
 
 
@@ -329,9 +328,9 @@ atexit.register(close_sessions)
 os.register_at_fork(after_in_child=_leave_all_to_parent)
 
 
-def _connect(using: str) -> psycopg.Connection[tuple[Any, ...]]:
+def _connect() -> psycopg.Connection[tuple[Any, ...]]:
     """Connect with Django's address and account, but without its query settings."""
-    found = connections[using].get_connection_params()
+    found = connection.get_connection_params()
     names = ("dbname", "user", "password", "host", "port", "options", "passfile")
     address = {name: found[name] for name in names if found.get(name)}
     address |= {name: value for name, value in found.items() if name.startswith("ssl")}

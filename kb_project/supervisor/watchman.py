@@ -33,10 +33,10 @@ def groups_left(lines: Iterable[str]) -> set[int]:
     return groups
 
 
-def end_groups(groups: set[int], *, patience: float = SECONDS_TO_STOP) -> None:
+def end_groups(groups: set[int]) -> None:
     """Ask the first process of each group to stop, then kill the groups that remain."""
     left = [group for group in groups if _signal(os.kill, group, signal.SIGTERM)]
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + SECONDS_TO_STOP
     while left and time.monotonic() < deadline:
         time.sleep(0.1)
         left = [group for group in left if _signal(os.kill, group, 0)]

@@ -29,7 +29,7 @@ from retrieval.answering import (
 )
 from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
-from retrieval.answering.drafts import Asking, Check, Draft, SpanOf, WrittenSentence
+from retrieval.answering.drafts import Asking, Draft, SpanOf, WrittenSentence
 from retrieval.answering.features import Candidate
 from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
@@ -41,8 +41,6 @@ from retrieval.search.query_features import QuestionFeatures, read
 from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
 from workspaces import access
-
-AS_WRITTEN: Final = Check("supported", "quote")
 
 # --- choosing -------------------------------------------------------------------------------------
 ANSWERED: Final = 0.44
@@ -375,7 +373,7 @@ def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence]
         WrittenSentence(
             one.text,
             tuple(SpanOf(numbering.number_of(chunk), *span) for chunk, *span in one.spans),
-            AS_WRITTEN,
+            connections.QUOTED,
             marked=(one.bold,) if one.bold else (),
         )
         for one in composed
@@ -387,7 +385,7 @@ def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence]
 def _written(one: Chosen, numbering: Numbering) -> WrittenSentence:
     candidate = one.candidate
     span = SpanOf(numbering.number_of(candidate.hit.chunk_id), candidate.start, candidate.end)
-    return WrittenSentence(candidate.said, (span,), AS_WRITTEN, marked=one.marked)
+    return WrittenSentence(candidate.said, (span,), connections.QUOTED, marked=one.marked)
 
 
 def _near(one: Ranked) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 
 from kb_project.errors import InputError
-from retrieval.search.topic_choice import TopicChoice
+from retrieval.search.query import TopicChoice
 from workspaces.language_models.choice import checked_instructions
 
 OPTIONS: Final = ("response", "instructions", "level", "selection")

@@ -106,9 +106,7 @@ def chunks_by_id(*, workspace: Workspace, ids: list[UUID]) -> dict[UUID, Chunk]:
     return {row.pk: row for row in rows}
 
 
-def entities_cited(
-    *, workspace: Workspace, citations: Sequence[Citation], most: int = MOST_ENTITIES
-) -> list[UUID]:
+def entities_cited(*, workspace: Workspace, citations: Sequence[Citation]) -> list[UUID]:
     """Return the entities that the cited passages name, the most telling first.
 
     Names in the cited sentences count, or else those in the passages around them. Terms are left
@@ -121,7 +119,8 @@ def entities_cited(
     for named in (inside, around):
         entities = Entity.objects.in_workspace(workspace).exclude(TERMS)
         entities = entities.filter(pk__in=mentions.filter(named).values("entity_id"))
-        if found := list(entities.order_by("-rank", "pk").values_list("pk", flat=True)[:most]):
+        ids = entities.order_by("-rank", "pk").values_list("pk", flat=True)[:MOST_ENTITIES]
+        if found := list(ids):
             return found
     return []
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.urls import reverse
 from rest_framework import serializers
 
+from ingestion.knowledge.serializers import SourceSpanSerializer
 from retrieval.answering import context_only
 from retrieval.answering.options import ResponseType
 from retrieval.conversations import queries
@@ -63,15 +64,8 @@ class CitationSerializer(serializers.Serializer[Any]):
     spans = serializers.ListField(child=serializers.ListField(child=serializers.IntegerField()))
 
 
-class NearestSerializer(serializers.Serializer[Any]):
+class NearestSerializer(SourceSpanSerializer):
     """A passage that comes close to a question the documents may not answer."""
-
-    document = serializers.UUIDField(source="document.pk")
-    title = serializers.CharField(source="document.title")
-    chunk = serializers.UUIDField(source="chunk_id")
-    start = serializers.IntegerField()
-    end = serializers.IntegerField()
-    text = serializers.CharField(trim_whitespace=False)
 
 
 class TroubleSerializer(serializers.Serializer[Any]):

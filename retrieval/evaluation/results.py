@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from kb_project.http.spreadsheets import safe_cell
+from kb_project.http.downloads import safe_cell
 from retrieval.evaluation import queries
 from retrieval.evaluation.metrics import is_better_when_less, place_of, summary_of
 from retrieval.models import EvaluationResult, EvaluationRun

@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 
 from retrieval.search import scope
 from retrieval.search.modes import DEFAULT_MODE, MODES, Mode
+from retrieval.search.query import Selection
 from retrieval.search.scope import Scope
-from retrieval.search.topic_choice import Selection
 from workspaces import access
 from workspaces.models import Workspace
 

@@ -11,9 +11,14 @@ from rest_framework import serializers
 from ingestion.knowledge.serializers import SaidAboutSerializer
 from retrieval.search import scope, services
 from retrieval.search.modes import DEFAULT_MODE, MODES
-from retrieval.search.query import LONGEST_QUESTION, MOST_HITS
+from retrieval.search.query import (
+    DEEPEST_LEVEL,
+    LONGEST_QUESTION,
+    MOST_HITS,
+    Selection,
+    TopicChoice,
+)
 from retrieval.search.scope import Scope
-from retrieval.search.topic_choice import DEEPEST_LEVEL, Selection, TopicChoice
 from workspaces.api import WaitingAPIView, WorkspaceAPIView, checked, reading
 
 WORDS: Final = ("q", "mode", "top_k", "level", "selection")

@@ -15,8 +15,8 @@ from uuid import UUID
 
 from ingestion.extractors.periods import periods_in
 from kb_project.sql import run_sql
-from kb_project.text.dates import holds_at
 from kb_project.text.sentences import sentence_spans
+from kb_project.text.values import holds_at
 from retrieval.search import sql
 from retrieval.search.query import Query
 

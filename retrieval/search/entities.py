@@ -154,7 +154,8 @@ def passages_by(
             mentioned[place] = weight**SHARPER
     stated = on_chunks(index, _stated(relationships))
     near = on_chunks(index, view.question)
-    chunks = _shares(index.to_chunks @ mentioned) + STATED * _shares(stated) + NEAR * _shares(near)
+    shares = walking.shares
+    chunks = shares(index.to_chunks @ mentioned) + STATED * shares(stated) + NEAR * shares(near)
     if view.within is not None:
         chunks = chunks * view.within
     return np.asarray(chunks, np.float32)
@@ -179,8 +180,3 @@ def _with_neighbours(
             weight = NEIGHBOURS * entities.get(one.other(end), 0.0) * score / most
             found[end] = max(found[end], weight)
     return found
-
-
-def _shares(weights: Floats) -> Floats:
-    total = weights.sum()
-    return weights / total if total else weights

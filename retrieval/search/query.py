@@ -1,10 +1,12 @@
-"""A question as every search mode gets it."""
+"""A question as every search mode gets it, and which topics a global search reads for it."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any, Final, Self
 from uuid import UUID
 
 import regex
@@ -13,7 +15,70 @@ from django.utils.functional import cached_property
 from kb_project.errors import InputError
 from kb_project.llm.ports import ChatModel, Embedder, Vectors
 from retrieval.search.reporting import SILENT, EventKind, Reporter
-from retrieval.search.topic_choice import TopicChoice
+
+DEEPEST_LEVEL: Final = 9
+"""Topics are nested at most ten levels deep."""
+
+
+class Selection(StrEnum):
+    """``AUTO`` selects if there are more topics than one call can read, and no level was chosen;
+    ``DYNAMIC`` always rates topics from the root down, ``FIXED`` reads all of a level."""
+
+    AUTO = "auto"
+    DYNAMIC = "dynamic"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicChoice:
+    """``level`` is the deepest that is read, 0 the main topics; None is as deep as fits."""
+
+    level: int | None = None
+    selection: Selection = Selection.AUTO
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Self:
+        """Raises InputError for an unknown selection, or a level that is none."""
+        return cls(_level(given.get("level")), _selection(given.get("selection")))
+
+    def selects(self, *, is_much: bool) -> bool:
+        """Whether topics are rated before they are read; ``is_much`` if one call can't read all."""
+        if self.selection is Selection.AUTO:
+            return is_much and self.level is None
+        return self.selection is Selection.DYNAMIC
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what was chosen, leaving out what was not."""
+        level = {} if self.level is None else {"level": self.level}
+        is_usual = self.selection is Selection.AUTO
+        return level if is_usual else level | {"selection": self.selection.value}
+
+
+def _level(value: Any) -> int | None:
+    if value in (None, ""):
+        return None
+    try:
+        level = int(str(value))
+    except ValueError:
+        level = -1
+    if not 0 <= level <= DEEPEST_LEVEL:
+        raise InputError(
+            f"There is no level '{str(value)[:20]}' of topics.",
+            code="invalid_level",
+            next_step=f"Choose a level from 0, the main topics, to {DEEPEST_LEVEL}, or none.",
+        )
+    return level
+
+
+def _selection(value: Any) -> Selection:
+    if value not in ("", None, *Selection):
+        raise InputError(
+            f"There is no way '{str(value)[:20]}' to select topics.",
+            code="invalid_selection",
+            next_step=f"Choose one of {', '.join(Selection)}.",
+        )
+    return Selection(value or Selection.AUTO)
+
 
 LONGEST_QUESTION: Final = 4_000
 """In characters. An embedder reads about as many; anything longer is rather a document."""

@@ -20,13 +20,13 @@ from retrieval.search.query import (
     Query,
     QuestionVector,
     ScoredChunk,
+    TopicChoice,
     checked_top_k,
     clean_question,
 )
 from retrieval.search.reporting import SILENT, Reporter
 from retrieval.search.results import Hit, ModeResult, hydrate
 from retrieval.search.scope import Scope
-from retrieval.search.topic_choice import TopicChoice
 from workspaces import access
 from workspaces.models import Workspace
 from workspaces.ports import ports_for

@@ -2,7 +2,7 @@
 
 ``%(documents)s`` is the scope: NULL for the whole workspace, otherwise the documents to stay in.
 ``%(as_of)s`` is the date at which dated statements must hold, '' for any time. Dates sort as text,
-and with ``~`` behind them after all they contain: see ``kb_project.text.dates``.
+and with ``~`` behind them after all they contain: see ``kb_project.text.values``.
 Every statement names the workspace itself; row-level security is the second lock. Ids are passed as
 arrays: the planner has few statistics on a newly filled workspace, and would join whole tables row
 by row.

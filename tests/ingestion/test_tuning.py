@@ -13,7 +13,7 @@ from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from tests.ingestion.pages import client_of
 from workspaces import access
-from workspaces.language_models import tuning
+from workspaces.language_models import services
 from workspaces.models import ModelSettings
 from workspaces.ports import ports_for
 
@@ -56,7 +56,7 @@ def test_an_owner_starts_sees_and_stops_it(cast: rows.Cast):
 
 
 def test_what_was_learned_is_edited_and_forgotten(cast: rows.Cast):
-    tuning.tuning_save(workspace=cast.workspace, tuning={"domain": "Ships", "examples": ["one"]})
+    services.tuning_save(workspace=cast.workspace, tuning={"domain": "Ships", "examples": ["one"]})
 
     seen = at(cast, cast.alice, "put", **EDITED).json()
 
@@ -89,7 +89,7 @@ def test_without_a_model_nothing_begins(cast: rows.Cast):
 def test_the_page_shows_the_work_stops_it_and_edits_what_was_learned(cast: rows.Cast):
     page = reverse("workspaces:model_settings", args=[cast.workspace.slug])
     browser = client_of(cast.alice)
-    tuning.tuning_save(workspace=cast.workspace, tuning={"domain": "Ships"})
+    services.tuning_save(workspace=cast.workspace, tuning={"domain": "Ships"})
     at(cast, cast.alice, "post")
     assert "The model is learning." in browser.get(page).content.decode()
 

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.db import ProgrammingError, transaction
 from pgvector import HalfVector
 from psycopg import sql
 
-from ingestion.models import Collection, GraphTombstone
+from ingestion.models import Collection, Entity, GraphTombstone, Relationship
 from kb_project.sql import bulk_plans, copy_into, run_sql, run_sql_count, temporary_rows
+from tests import rows
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -77,15 +78,6 @@ def test_copying_twice_in_one_transaction_works(workspace: Workspace):
     assert GraphTombstone.objects.in_workspace(workspace).count() == 2
 
 
-def test_a_conflict_is_settled_by_the_given_clause(workspace: Workspace):
-    row = (uuid4(), workspace.pk)
-    columns = {"id": "uuid", "workspace_id": "uuid"}
-
-    written = copy_into("ingestion_graphtombstone", columns, [row, row], on_conflict="DO NOTHING")
-
-    assert written == 1
-
-
 def test_rows_of_another_workspace_are_refused(workspace: Workspace):
     other = Workspace.objects.create(name="Other", slug="other")
 
@@ -122,3 +114,32 @@ def test_bulk_plans_join_without_nested_loops_and_end_with_their_block():
         assert run_sql("SHOW enable_nestloop") == [("off",)]
 
     assert run_sql("SHOW enable_nestloop") == [("on",)]
+
+
+# --- lookups --------------------------------------------------------------------------------------
+
+MORE_THAN_PARAMETERS = 70_000
+
+
+def test_rows_are_found_among_more_values_than_a_statement_has_parameters():
+    workspace = rows.make_workspace()
+    ada, bo = (rows.make_entity(workspace, name) for name in ("Ada Lind", "Bo Strand"))
+    many: list[UUID] = [*(uuid4() for _ in range(MORE_THAN_PARAMETERS)), ada.pk]
+
+    with access.in_workspace(workspace.pk):
+        entities = Entity.objects.in_workspace(workspace)
+        assert entities.filter(pk__among=many).get() == ada
+        assert entities.exclude(pk__among=many).get() == bo
+        assert entities.filter(key__among={"bo strand", "cy"}).get() == bo
+        assert not entities.filter(pk__among=[]).exists()
+
+
+def test_a_reference_is_compared_by_its_id():
+    workspace = rows.make_workspace()
+    ada, bo = (rows.make_entity(workspace, name) for name in ("Ada Lind", "Bo Strand"))
+    with access.in_workspace(workspace.pk):
+        link = Relationship.objects.create(workspace=workspace, source=ada, target=bo)
+        links = Relationship.objects.in_workspace(workspace)
+
+        assert links.filter(source__among=[ada.pk]).get() == link
+        assert not links.filter(target__among=[ada.pk]).exists()

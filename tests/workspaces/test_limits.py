@@ -55,13 +55,6 @@ def test_a_refused_use_does_not_prolong_the_wait():
     assert used("a", 5) == [True] * 5
 
 
-def test_a_use_may_cost_more_than_one():
-    assert limits.take("a", FIVE, cost=4).remaining == 1
-    assert not limits.take("a", FIVE, cost=2).is_allowed
-    assert limits.take("a", FIVE).is_allowed
-    assert not limits.take("b", FIVE, cost=6).is_allowed
-
-
 def test_old_rows_are_deleted_and_names_are_not_stored():
     used("anna@example.org", 1)
     assert "anna" not in RateLimit.objects.get().key

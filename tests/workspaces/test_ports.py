@@ -14,7 +14,7 @@ from kb_project.ports import build_ports
 from tests import rows
 from tests.workspaces.models_rows import ENDPOINT, KEY
 from workspaces import access, ports, secrets
-from workspaces.language_models import services as language_model_services, tuning as learning
+from workspaces.language_models import services as language_model_services
 from workspaces.language_models.choice import ModelChoice
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, Workspace
 from workspaces.ports import chat_config, ports_for, settings_of
@@ -89,7 +89,7 @@ def test_what_is_to_be_looked_for_reaches_the_stages():
     workspace = rows.make_workspace()
     save(workspace, gleanings=2, wants_claims=True, entity_types=("vessel",))
     tuning = {"domain": "Ships", "language": "English", "examples": ["one"]}
-    learning.tuning_save(workspace=workspace, tuning=tuning)
+    language_model_services.tuning_save(workspace=workspace, tuning=tuning)
 
     options = ports_for(workspace.pk).options
 

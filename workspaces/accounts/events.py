@@ -54,5 +54,5 @@ def browser_in(user_agent: str) -> str:
     return named or user_agent[:40] or "Unknown browser"
 
 
-def latest(user: User, *, most: int = SHOWN) -> list[AccountEvent]:
-    return list(AccountEvent.objects.filter(user=user)[:most])
+def latest(user: User) -> list[AccountEvent]:
+    return list(AccountEvent.objects.filter(user=user)[:SHOWN])

@@ -15,7 +15,6 @@ from workspaces.people import invitations
 OPEN: Final = "open"
 INVITATION: Final = "invitation"
 DOMAIN: Final = "domain"
-WAYS: Final = (OPEN, INVITATION, DOMAIN)
 
 
 def is_open(request: HttpRequest) -> bool:

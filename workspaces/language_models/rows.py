@@ -24,24 +24,17 @@ def row_to_change(workspace: Workspace) -> ModelSettings:
     return ModelSettings.objects.in_workspace(workspace).select_for_update().get()
 
 
-def unsaved_settings(*, workspace: Workspace, choice: ModelChoice) -> ModelSettings:
+def unsaved_settings(*, workspace: Workspace, choice: ModelChoice | RerankChoice) -> ModelSettings:
     """Return the row that saving the choice would leave, without saving it.
 
     Raises InputError as saving does.
     """
-    choice = checked(choice)
     with access.in_workspace(workspace.pk):
         row = ports.settings_of(workspace.pk) or ModelSettings(workspace=workspace)
-        set_choice(row, choice)
-    return row
-
-
-def unsaved_reranker(*, workspace: Workspace, choice: RerankChoice) -> ModelSettings:
-    """Return the row that saving the choice would leave, as above."""
-    choice = checked_rerank_choice(choice)
-    with access.in_workspace(workspace.pk):
-        row = ports.settings_of(workspace.pk) or ModelSettings(workspace=workspace)
-        set_reranker(row, choice)
+        if isinstance(choice, ModelChoice):
+            set_choice(row, checked(choice))
+        else:
+            set_reranker(row, checked_rerank_choice(choice))
     return row
 
 

@@ -1,4 +1,4 @@
-"""Sets a workspace's models, reranker, prices and budget."""
+"""Sets a workspace's models, reranker, prices, budget, and what was learned from its documents."""
 
 from __future__ import annotations
 
@@ -224,21 +224,6 @@ def cache_clear(*, workspace: Workspace, role: str = "") -> int:
     return removed
 
 
-def entity_types_set(*, workspace: Workspace, types: Sequence[str]) -> ModelSettings:
-    """Set the entity types to extract; none leaves it to the model."""
-    names = checked_entity_types(types)
-    with access.in_workspace(workspace.pk):
-        row = row_to_change(workspace)
-        before = {"entity_types": row.entity_types}
-        row.entity_types = list(names)
-        row.save()
-        after = {"entity_types": row.entity_types}
-        actor = audit.acting(workspace)
-        _record(AuditAction.ENTITY_TYPES_CHANGED, workspace, actor, before, after)
-    logger.info("entity types set workspace=%s types=%s", workspace.pk, len(names))
-    return row
-
-
 def config_needed(workspace: Workspace) -> ChatConfig:
     """Return the workspace's chat models. Raises ConflictError if there are none."""
     with access.in_workspace(workspace.pk):
@@ -305,3 +290,67 @@ def _price(workspace: Workspace, given: PriceGiven) -> ModelPrice:
 
 def _resume(workspace: Workspace) -> None:
     transaction.on_commit(partial(async_task, RESUME, str(workspace.pk), cluster=QUEUE))
+
+
+# --- what the model learned from a sample of the documents ----------------------------------------
+TUNE: Final = "ingestion.tasks.tune"
+LONGEST_TUNING: Final[Mapping[str, int]] = {
+    "domain": 600,
+    "language": 40,
+    "persona": 600,
+    "report_rating": 600,
+    "report_language": 40,
+}
+"""What people may edit of it, with the most characters of each."""
+
+
+def tuning_set(*, workspace: Workspace, changes: Mapping[str, str]) -> ModelSettings:
+    """Edit what was learned, or say it without learning. Prompts use it from then on.
+
+    Raises InputError for a text that is too long.
+    """
+    edited = {name: " ".join(text.split()) for name, text in changes.items()}
+    for name, text in edited.items():
+        if len(text) > LONGEST_TUNING[name]:
+            raise InputError(
+                f"{name.replace('_', ' ').capitalize()} has at most {LONGEST_TUNING[name]}"
+                " characters.",
+                kept="Nothing was changed.",
+            )
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        row.tuning = {**row.tuning, **edited}
+        row.save()
+    logger.info("tuning edited workspace=%s", workspace.pk)
+    return row
+
+
+def tuning_save(*, workspace: Workspace, tuning: Mapping[str, Any]) -> ModelSettings:
+    """Save what was learned from the documents: domain, language, examples, and ``types`` if any.
+
+    Learned types apply only if no types were chosen.
+    """
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        row.tuning = dict(tuning)
+        if not row.entity_types:
+            row.entity_types = list(checked_entity_types(tuning.get("types", ())))
+        row.save()
+    logger.info("tuning saved workspace=%s", workspace.pk)
+    return row
+
+
+def tuning_start(*, workspace: Workspace) -> None:
+    """Have the model read a sample of the documents. Raises ConflictError without a chat model."""
+    config_needed(workspace)
+    transaction.on_commit(partial(async_task, TUNE, str(workspace.pk), cluster=QUEUE))
+    logger.info("tuning asked for workspace=%s", workspace.pk)
+
+
+def tuning_forget(*, workspace: Workspace) -> ModelSettings:
+    with access.in_workspace(workspace.pk):
+        row = row_to_change(workspace)
+        row.tuning = {}
+        row.save()
+    logger.info("tuning forgotten workspace=%s", workspace.pk)
+    return row

@@ -22,7 +22,7 @@ from workspaces.language_models.choice import (
     checked_rerank_choice,
     choice_in,
 )
-from workspaces.language_models.rows import row_to_change, unsaved_reranker, unsaved_settings
+from workspaces.language_models.rows import row_to_change, unsaved_settings
 from workspaces.language_models.services import config_needed, model_settings_save, reranker_set
 from workspaces.models import IndexState, ModelSettings, RerankerKind, User, Workspace
 
@@ -215,7 +215,7 @@ def reranker_test_and_save(
 def _reranker_of(workspace: Workspace, choice: RerankChoice | None) -> Reranker | None:
     if choice is None:
         return ports.ports_for(workspace.pk).reranker
-    row = unsaved_reranker(workspace=workspace, choice=choice)
+    row = unsaved_settings(workspace=workspace, choice=choice)
     with access.in_workspace(workspace.pk):
         return ports.reranker_in(row)
 

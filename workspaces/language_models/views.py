@@ -15,14 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from kb_project.errors import InputError, KBError, LimitError
 from workspaces import access, quotas
-from workspaces.language_models import (
-    embedding,
-    forms,
-    queries,
-    services,
-    testing,
-    tuning,
-)
+from workspaces.language_models import embedding, forms, queries, services, testing
 from workspaces.language_models.providers import PROVIDERS
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, is_done, workspace_page
@@ -187,7 +180,7 @@ def cache_clear(request: UserRequest, workspace: Workspace) -> HttpResponse:
 def tuning_start(request: UserRequest, workspace: Workspace) -> HttpResponse:
     is_done(
         request,
-        partial(tuning.tuning_start, workspace=workspace),
+        partial(services.tuning_start, workspace=workspace),
         "The model reads a sample of the documents. What it learns appears here.",
     )
     return redirect("workspaces:model_settings", workspace.slug)
@@ -198,14 +191,14 @@ def tuning_set(request: UserRequest, workspace: Workspace) -> HttpResponse:
     form = forms.tuning_form(queries.model_state(workspace=workspace), request.POST)
     if not form.is_valid():
         return _model_page(request, workspace, tuning_form=form)
-    tuning.tuning_set(workspace=workspace, changes=form.cleaned_data)
+    services.tuning_set(workspace=workspace, changes=form.cleaned_data)
     messages.success(request, "Saved. Prompts use it from now on.")
     return redirect("workspaces:model_settings", workspace.slug)
 
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def tuning_forget(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    tuning.tuning_forget(workspace=workspace)
+    services.tuning_forget(workspace=workspace)
     messages.success(request, "What was learned from the documents was deleted.")
     return redirect("workspaces:model_settings", workspace.slug)
 

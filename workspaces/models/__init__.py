@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from workspaces.models.accounts import AccountEvent, AccountEventKind, RateLimit
-from workspaces.models.audit import AuditAction, AuditEvent
+from workspaces.models.events import (
+    AccountEvent,
+    AccountEventKind,
+    AuditAction,
+    AuditEvent,
+    RateLimit,
+)
 from workspaces.models.invitations import (
     ExportState,
     Invitation,

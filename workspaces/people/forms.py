@@ -27,11 +27,10 @@ class RoleForm(forms.Form):
 
     role = forms.ChoiceField(label="Role")
 
-    def __init__(self, *args: Any, rank: int, most: Role = Role.OWNER, **options: Any) -> None:
+    def __init__(self, *args: Any, rank: int, **options: Any) -> None:
         super().__init__(*args, **options)
-        highest = min(rank, most.rank)
         field: Any = self.fields["role"]
-        field.choices = [(role.value, role.label) for role in Role if role.rank <= highest]
+        field.choices = [(role.value, role.label) for role in Role if role.rank <= rank]
 
     @property
     def given_role(self) -> Role:

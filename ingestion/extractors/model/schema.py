@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from kb_project.text.dates import is_date
+from kb_project.text.values import is_date
 
 LEAST_STRENGTH: Final = 1.0
 MOST_STRENGTH: Final = 10.0

@@ -11,9 +11,8 @@ from ingestion.pipeline import inline, workspace_jobs
 from kb_project.commands import DataCommand
 from kb_project.errors import StageError
 from workspaces import access
-from workspaces.language_models import queries, tuning
-from workspaces.language_models.services import config_needed
-from workspaces.language_models.tuning import LONGEST
+from workspaces.language_models import queries, services
+from workspaces.language_models.services import LONGEST_TUNING, config_needed
 from workspaces.models import Workspace
 from workspaces.people import queries as people_queries
 
@@ -43,11 +42,11 @@ class Command(DataCommand):
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
         found = people_queries.workspace_at(slug=workspace)
-        changes = {name: options[name] for name in LONGEST if options[name] is not None}
+        changes = {name: options[name] for name in LONGEST_TUNING if options[name] is not None}
         if options["forget"]:
-            tuning.tuning_forget(workspace=found)
+            services.tuning_forget(workspace=found)
         elif changes:
-            tuning.tuning_set(workspace=found, changes=changes)
+            services.tuning_set(workspace=found, changes=changes)
         elif not options["show"]:
             self._learn(found)
         with access.in_workspace(found.pk):

@@ -21,7 +21,7 @@ from retrieval.conversations.forms import DATES, is_id
 from retrieval.models import Conversation, Question
 from retrieval.search import scope
 from retrieval.search.modes import ANSWER_MODES, BYPASS, DEFAULT_MODE, GROUPS, MODES, Mode
-from retrieval.search.topic_choice import Selection
+from retrieval.search.query import Selection
 from workspaces.language_models.choice import LONGEST_INSTRUCTIONS
 from workspaces.models import User, Workspace
 from workspaces.ports import ports_for

@@ -18,7 +18,7 @@ from kb_project.http.api_requests import BoundedJSONParser
 from retrieval.evaluation import evidence, queries, sets
 from retrieval.evaluation.queries import SetRow
 from retrieval.evaluation.sets import LARGEST_FILE, LONGEST_ANSWER, MOST_QUESTIONS
-from retrieval.models import QuestionSet
+from retrieval.models import QuestionSet, SetQuestion
 from retrieval.search.query import LONGEST_QUESTION
 from workspaces import access
 from workspaces.api import WorkspaceAPIView, reading, writing
@@ -196,21 +196,21 @@ class SetQuestionApi(WorkspaceAPIView):
     @changing("set_question_change", takes=SetQuestionInput, gives=SetQuestionSerializer)
     def put(self, set_id: UUID, question_id: UUID) -> object:
         """Replace a question. This also accepts it."""
-        queries.set_get(workspace=self.workspace, set_id=set_id)
-        question = queries.question_get(
-            workspace=self.workspace, set_id=set_id, question_id=question_id
-        )
+        question = self._question(set_id, question_id)
         sets.question_change(workspace=self.workspace, question=question, **_given(self.body()))
         return question
 
     @writing("set_question_delete", status=204, at_source=False)
     def delete(self, set_id: UUID, question_id: UUID) -> None:
         """Delete a question and its results."""
+        question = self._question(set_id, question_id)
+        sets.question_delete(workspace=self.workspace, question=question)
+
+    def _question(self, set_id: UUID, question_id: UUID) -> SetQuestion:
         queries.set_get(workspace=self.workspace, set_id=set_id)
-        question = queries.question_get(
+        return queries.question_get(
             workspace=self.workspace, set_id=set_id, question_id=question_id
         )
-        sets.question_delete(workspace=self.workspace, question=question)
 
 
 class SetDecisionsApi(WorkspaceAPIView):

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from kb_project.errors import KBError
-from kb_project.http.spreadsheets import csv_response
+from kb_project.http.downloads import csv_response
 from retrieval.evaluation import control, evidence, forms, presenters, queries, results
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.metrics import label_of, place_of

@@ -12,9 +12,9 @@ from django.core.management.base import CommandParser
 from kb_project.commands import DataCommand
 from retrieval.management.scope_options import add_question_options, scope_of
 from retrieval.search import services
+from retrieval.search.query import TopicChoice
 from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
-from retrieval.search.topic_choice import TopicChoice
 from workspaces.people import queries as people_queries
 
 

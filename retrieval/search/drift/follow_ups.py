@@ -2,13 +2,16 @@
 
 GraphRAG follows questions in random order; here those with the highest scores go first, some side
 by side, and the questions they raise join the queue. The same replies lead to the same calls.
+
+What a model reads to answer one is the context of a local search in its own proportions: reports,
+records and passages, each labelled. What rests on a record rests on the passages behind it.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -17,11 +20,10 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from kb_project import prompt
 from kb_project.llm.ports import ChatModel, Role
+from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import Prompt
 from kb_project.text.words import words
 from retrieval.search import local
-from retrieval.search.drift import context
-from retrieval.search.drift.context import FollowUpContext
 from retrieval.search.global_search import model_calls
 from retrieval.search.global_search.model_calls import (
     Score,
@@ -34,7 +36,8 @@ from retrieval.search.global_search.model_calls import (
     score_of,
 )
 from retrieval.search.query import MOST_CALLS, Query, QuestionVector, ScoredChunk
-from retrieval.search.results import ByRows, ModeResult, Point, Record
+from retrieval.search.results import ByRows, Hit, ModeResult, Point, Record, RecordKind, hydrate
+from workspaces import access
 
 UNSAID: Final = 50.0
 """Score of a follow-up question that was given none."""
@@ -175,7 +178,7 @@ class Following:
         for one, found in zip(chosen, searches, strict=True):
             empty = _filled(self._query.question, one.question, FollowUpContext())
             room = model_calls.room(self._chat, ROLE, empty, StepReply)
-            contexts.append(context.build(self._query, found, room))
+            contexts.append(build(self._query, found, room))
             prompts.append(_filled(self._query.question, one.question, contexts[-1]))
         replies = model_calls.ask_all(self._query, self._chat, ROLE, StepReply, prompts)
         before = set(self._rested_on)
@@ -197,10 +200,10 @@ class Following:
         read: FollowUpContext,
         reply: StepReply | None,
     ) -> Step:
-        text = clean(reply.answer, context.ALL_LETTERS) if reply else ""
+        text = clean(reply.answer, ALL_LETTERS) if reply else ""
         if reply is None or not text or not reply.score:
             return Step(asked.question, -asked.cost, found, None)
-        named = cited_labels(reply.answer, reply.records, context.ALL_LETTERS)
+        named = cited_labels(reply.answer, reply.records, ALL_LETTERS)
         chunks, records = read.resting_on(named)
         known = read.chunks.keys() | read.known.keys()
         self.counts["labels_foreign"] += sum(label not in known for label in named)
@@ -237,3 +240,91 @@ def _filled(question: str, follow_up: str, read: FollowUpContext) -> Prompt:
 
 def _section(lines: Sequence[str], label: str) -> str:
     return prompt.fenced("\n".join(lines), label) if lines else ""
+
+
+# --- what a model reads to answer -----------------------------------------------------------------
+PASSAGES: Final = 12
+SHORTEST: Final = 40
+"""Tokens of an item below which it is not worth reading."""
+MOST_SOURCES: Final = 2
+"""Passages behind a record that an answer resting on it is shown to rest on."""
+LETTERS: Final = {
+    RecordKind.REPORT: "T",
+    RecordKind.ENTITY: "E",
+    RecordKind.RELATIONSHIP: "F",
+    RecordKind.CLAIM: "C",
+}
+PASSAGE: Final = "P"
+ALL_LETTERS: Final = PASSAGE + "".join(LETTERS.values())
+
+
+@dataclass(slots=True)
+class FollowUpContext:
+    """The lines of each part of the prompt, and what their labels stand for."""
+
+    reports: list[str] = field(default_factory=list)
+    records: list[str] = field(default_factory=list)
+    passages: list[str] = field(default_factory=list)
+    chunks: dict[str, UUID] = field(default_factory=dict)
+    known: dict[str, Record] = field(default_factory=dict)
+
+    def resting_on(self, labels: Iterable[str]) -> tuple[tuple[UUID, ...], tuple[Record, ...]]:
+        """Return the passages and records behind labels; passages that are named come first.
+
+        A record leads to those of its passages that were read, else to its most telling ones.
+        """
+        named = list(labels)
+        records = tuple(self.known[label] for label in named if label in self.known)
+        chunks = dict.fromkeys(self.chunks[label] for label in named if label in self.chunks)
+        read = set(self.chunks.values())
+        for record in records:
+            own = [one for one in record.sources if one in read] or record.sources
+            chunks |= dict.fromkeys(own[:MOST_SOURCES])
+        return tuple(chunks), records
+
+
+def build(query: Query, found: ModeResult, room: int) -> FollowUpContext:
+    """Build a context of at most ``room`` tokens. Call outside transactions."""
+    with access.in_workspace(query.workspace_id):
+        hits = hydrate(query.workspace_id, found.chunks[:PASSAGES])
+    lines = _lines(found.records)
+    made = FollowUpContext()
+    kinds = {label: record.kind for label, (record, _) in lines.items()}
+    reports = {label: line for label, (_, line) in lines.items() if label.startswith("T")}
+    records = {label: line for label, (_, line) in lines.items() if label not in reports}
+    made.reports, used = _fitting(reports, int(room * local.SHARES.reports))
+    made.records, more = _fitting(records, int(room * local.SHARES.records))
+    passages = {f"{PASSAGE}{number}": hit for number, hit in enumerate(hits, start=1)}
+    texts = {label: _passage(hit) for label, hit in passages.items()}
+    made.passages, _ = _fitting(texts, room - used - more)
+    given = [line.partition(" ")[0] for line in (*made.reports, *made.records, *made.passages)]
+    made.known = {label: lines[label][0] for label in given if label in kinds}
+    made.chunks = {label: passages[label].chunk_id for label in given if label in passages}
+    return made
+
+
+def _lines(records: Sequence[Record]) -> dict[str, tuple[Record, str]]:
+    counts = dict.fromkeys(LETTERS, 0)
+    lines: dict[str, tuple[Record, str]] = {}
+    for record in records:
+        if record.kind in LETTERS:
+            counts[record.kind] += 1
+            label = f"{LETTERS[record.kind]}{counts[record.kind]}"
+            lines[label] = record, " ".join(f"{record.title}: {record.text}".split())
+    return lines
+
+
+def _passage(hit: Hit) -> str:
+    return " ".join(f"{hit.title}: {hit.text}".split())
+
+
+def _fitting(lines: Mapping[str, str], room: int) -> tuple[list[str], int]:
+    """Return labelled lines, in order, as many as fit, the last one cut; and their tokens."""
+    kept, left = [], room
+    for label, text in lines.items():
+        if left < SHORTEST:
+            break
+        line = truncate_tokens(text, left - model_calls.LABEL_TOKENS)
+        kept.append(f"{label} {line}")
+        left -= count_tokens(line) + model_calls.LABEL_TOKENS
+    return kept, room - left

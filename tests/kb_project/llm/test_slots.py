@@ -195,7 +195,7 @@ def test_the_installations_slots_share_one_connection_a_process():
 
 @pytest.mark.django_db
 def test_the_connection_is_of_the_applications_own_account():
-    with _connect("default") as connection:
+    with _connect() as connection:
         [(user,)] = connection.execute("select current_user").fetchall()
 
     assert user == connections["default"].settings_dict["USER"]

@@ -13,7 +13,7 @@ from retrieval.answering import cache, writing
 from retrieval.answering.drafts import Asking
 from retrieval.answering.options import LABELS, AnswerOptions, ResponseType
 from retrieval.models import Outcome
-from retrieval.search.topic_choice import Selection, TopicChoice
+from retrieval.search.query import Selection, TopicChoice
 from tests.retrieval.answering.asked import set_version
 from tests.retrieval.answering.scripted import answer_prompt, asked, make_cast, model
 from workspaces import access

@@ -4,13 +4,17 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hypothesis import given, strategies as st
 
 from kb_project.errors import InputError
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search.query import (
+    DEEPEST_LEVEL,
     LONGEST_QUESTION,
     MOST_HITS,
     QuestionVector,
+    Selection,
+    TopicChoice,
     checked_top_k,
     clean_question,
 )
@@ -92,3 +96,51 @@ def test_two_questions_are_embedded_side_by_side():
 
     assert all(made)
     assert vectors[0].literal != vectors[1].literal
+
+
+# --- which topics are read ------------------------------------------------------------------------
+LEVELS = st.none() | st.integers(0, DEEPEST_LEVEL)
+
+
+@given(LEVELS, st.sampled_from(Selection))
+def test_a_choice_is_read_back_as_it_was_stored(level, selection):
+    choice = TopicChoice(level, selection)
+
+    assert TopicChoice.from_json(choice.as_json()) == choice
+
+
+def test_what_was_not_chosen_is_not_stored():
+    assert TopicChoice().as_json() == {}
+    assert TopicChoice.from_json({"level": "", "selection": ""}) == TopicChoice()
+    assert TopicChoice(level=0).as_json() == {"level": 0}
+
+
+@pytest.mark.parametrize("level", [-1, 10, "deep", "1.5", "0x1", 1.5, [1]])
+def test_a_level_that_is_none_is_refused(level):
+    with pytest.raises(InputError) as refused:
+        TopicChoice.from_json({"level": level})
+
+    assert refused.value.code == "invalid_level"
+
+
+@pytest.mark.parametrize("selection", ["some", 1, ["auto"]])
+def test_an_unknown_selection_is_refused(selection):
+    with pytest.raises(InputError) as refused:
+        TopicChoice.from_json({"selection": selection})
+
+    assert refused.value.code == "invalid_selection"
+
+
+@pytest.mark.parametrize(
+    ("choice", "when_much", "when_little"),
+    [
+        (TopicChoice(), True, False),
+        (TopicChoice(level=1), False, False),
+        (TopicChoice(selection=Selection.DYNAMIC), True, True),
+        (TopicChoice(1, Selection.DYNAMIC), True, True),
+        (TopicChoice(selection=Selection.FIXED), False, False),
+    ],
+)
+def test_topics_are_rated_where_that_was_chosen_or_there_are_many(choice, when_much, when_little):
+    assert choice.selects(is_much=True) is when_much
+    assert choice.selects(is_much=False) is when_little

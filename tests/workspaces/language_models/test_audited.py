@@ -64,7 +64,7 @@ def test_only_what_changed_is_recorded(workspace: Workspace):
     assert list(last(workspace).after) == ["gleanings"]
 
 
-def test_prices_budget_and_types_are_recorded_with_what_was_before(workspace: Workspace):
+def test_prices_and_budget_are_recorded_with_what_was_before(workspace: Workspace):
     services.prices_set(
         workspace=workspace, prices=[PriceGiven("m", Decimal("0.10"), Decimal(100))]
     )
@@ -72,9 +72,6 @@ def test_prices_budget_and_types_are_recorded_with_what_was_before(workspace: Wo
 
     services.budget_set(workspace=workspace, cap="20.00")
     assert (last(workspace).before, last(workspace).after) == ({"cap": None}, {"cap": "20"})
-
-    services.entity_types_set(workspace=workspace, types=["Ship"])
-    assert last(workspace).action == "entity_types_changed"
 
     services.cache_clear(workspace=workspace)
     assert last(workspace).after == {"role": "all", "replies": 0}

@@ -208,7 +208,7 @@ def migrate() -> None:
 @pytest.mark.usefixtures("provider")
 def test_workspaces_that_used_it_before_keep_it():
     used, chose, refused = (rows.make_workspace(name) for name in ("Used", "Chose", "Refused"))
-    services.entity_types_set(workspace=chose, types=["vessel"])
+    services.model_settings_save(workspace=chose, choice=ModelChoice(gleanings=2))
     services.model_settings_clear(workspace=refused)
     own = rows.make_workspace("Own")
     choice = ModelChoice(endpoint="https://93.184.215.14/v1", model="m")

@@ -12,11 +12,7 @@ from tests import rows
 from tests.provider import Provider
 from tests.workspaces.models_rows import ENDPOINT, KEY, a_call, an_outcome
 from workspaces import access, secrets
-from workspaces.language_models import (
-    embedding,
-    services as language_model_services,
-    tuning as learning,
-)
+from workspaces.language_models import embedding, services as language_model_services
 from workspaces.language_models.choice import ModelChoice
 from workspaces.language_models.services import PriceGiven
 from workspaces.models import (
@@ -176,7 +172,7 @@ def test_a_new_key_serves_the_vectors_of_the_same_endpoint():
 @pytest.fixture
 def woken(monkeypatch) -> list[tuple[object, ...]]:
     calls: list[tuple[object, ...]] = []
-    for module in (language_model_services, embedding, learning):
+    for module in (language_model_services, embedding, language_model_services):
         monkeypatch.setattr(module, "async_task", lambda *given, **_: calls.append(given))
     return calls
 
@@ -251,29 +247,35 @@ def test_replies_of_one_role_are_forgotten():
 def test_learned_types_are_taken_where_nobody_chose_any():
     workspace = rows.make_workspace()
 
-    learning.tuning_save(workspace=workspace, tuning={"domain": "Ships", "types": ["vessel"]})
+    language_model_services.tuning_save(
+        workspace=workspace, tuning={"domain": "Ships", "types": ["vessel"]}
+    )
     learned = stored(workspace).entity_types
-    language_model_services.entity_types_set(workspace=workspace, types=["person"])
-    learning.tuning_save(workspace=workspace, tuning={"domain": "Ships", "types": ["vessel"]})
+    language_model_services.model_settings_save(
+        workspace=workspace, choice=ModelChoice(entity_types=("person",))
+    )
+    language_model_services.tuning_save(
+        workspace=workspace, tuning={"domain": "Ships", "types": ["vessel"]}
+    )
 
     assert (learned, stored(workspace).entity_types) == (["vessel"], ["person"])
 
 
 def test_what_was_learned_can_be_forgotten():
     workspace = rows.make_workspace()
-    learning.tuning_save(workspace=workspace, tuning={"domain": "Ships"})
+    language_model_services.tuning_save(workspace=workspace, tuning={"domain": "Ships"})
 
-    assert learning.tuning_forget(workspace=workspace).tuning == {}
+    assert language_model_services.tuning_forget(workspace=workspace).tuning == {}
 
 
 def test_learning_needs_a_model(woken, django_capture_on_commit_callbacks):
     workspace = rows.make_workspace()
     with pytest.raises(ConflictError, match="local tier"):
-        learning.tuning_start(workspace=workspace)
+        language_model_services.tuning_start(workspace=workspace)
 
     language_model_services.model_settings_save(workspace=workspace, choice=CHOICE)
     with django_capture_on_commit_callbacks(execute=True):
-        learning.tuning_start(workspace=workspace)
+        language_model_services.tuning_start(workspace=workspace)
 
     assert woken[-1] == ("ingestion.tasks.tune", str(workspace.pk))
 

@@ -12,7 +12,7 @@ from tests.workspaces.language_models.model_page import choose, form, page, pric
 from tests.workspaces.models_rows import ENDPOINT, KEY, budget
 from tests.workspaces.pages import address, signed_in
 from workspaces import access
-from workspaces.language_models import tuning as learning
+from workspaces.language_models import services
 from workspaces.models import EmbeddingIndex, IndexState, ModelPrice
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder")]
@@ -277,7 +277,7 @@ def test_learning_on_the_local_tier_says_what_is_missing(cast):
 def test_what_was_learned_is_shown_and_forgotten(cast):
     choose(cast)
     tuning = {"domain": "Lighthouses <b>", "language": "English", "types": ["vessel"]}
-    learning.tuning_save(workspace=cast.workspace, tuning=tuning)
+    services.tuning_save(workspace=cast.workspace, tuning=tuning)
 
     shown = page(cast.alice)
     signed_in(cast.alice).post(address("tuning_forget"))

@@ -10,8 +10,8 @@ from ingestion.models import CommunityReport
 from kb_project.errors import BudgetError, EndpointError, ReplyError
 from retrieval.search import global_search
 from retrieval.search.global_search import map_reduce
+from retrieval.search.query import Selection, TopicChoice
 from retrieval.search.reporting import StoppedError
-from retrieval.search.topic_choice import Selection, TopicChoice
 from tests.retrieval.search.global_search.model import (
     asked,
     lines_of,
