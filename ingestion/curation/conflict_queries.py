@@ -145,7 +145,7 @@ def _view(conflict: Conflict, sides: Iterable[ConflictSide]) -> ConflictView:
             ValueView(
                 key,
                 several[0].value,
-                tuple(span_of(one.chunk, one.start, one.end) for one in several),
+                tuple(span_of(one) for one in several),
                 holds=bool(key) and key == conflict.holds,
             )
             for key, several in by_key.items()

@@ -112,7 +112,7 @@ class ClaimApi(WorkspaceAPIView):
     def get(self, claim_id: UUID) -> object:
         """View a claim, its passage, and what the document gives where a person changed it."""
         row = curation_queries.claim_get(workspace=self.workspace, claim_id=claim_id)
-        view = ClaimView(row, row.object, span_of(row.chunk, row.start, row.end))
+        view = ClaimView(row, row.object, span_of(row))
         body: dict[str, Any] = dict(self.OutputSerializer(view).data)
         return Response(body, headers=tags_of(self.workspace, claim_id))
 

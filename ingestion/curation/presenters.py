@@ -271,7 +271,7 @@ def claim_context(*, workspace: Workspace, claim: Claim, given: QueryDict) -> di
     names = ("description", "type", "status", "period_start", "period_end")
     return form_context(workspace, given, [claim]) | {
         "claim": claim,
-        "source": span_of(claim.chunk, claim.start, claim.end),
+        "source": span_of(claim),
         "statuses": Claim.Status.choices,
         "values": {name: given.get(name, getattr(claim, name)) for name in names},
     }

@@ -49,7 +49,7 @@ class MentionInContext:
 
     @property
     def span(self) -> SourceSpan:
-        return span_of(self.mention.chunk, self.mention.start, self.mention.end)
+        return span_of(self.mention)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def document_page(
             "attention": counts[DocumentState.ATTENTION],
             "working": moving,
             "paused": counts[DocumentState.PAUSED],
-            "alone": insights.alone_count(workspace=workspace),
+            "alone": insights.lone_documents(workspace).count(),
         },
         "pause": recovery.work_pause(workspace=workspace),
         "state": state,

@@ -13,8 +13,6 @@ from ingestion.knowledge.periods import as_of_date
 from kb_project.errors import InputError
 from workspaces.api import WorkspaceAPIView, reading
 
-MOST_NAMED = 60
-
 
 class GraphViewNodeSerializer(serializers.Serializer[Any]):
     """An entity in the picture."""
@@ -47,8 +45,9 @@ class GraphViewApi(WorkspaceAPIView):
         topic = serializers.UUIDField(required=False, help_text="The entities of a topic.")
         entities = serializers.CharField(
             required=False,
-            max_length=40 * MOST_NAMED,
-            help_text=f"Up to {MOST_NAMED} ids with commas between them, and what is around them.",
+            max_length=40 * queries.MOST_NAMED,
+            help_text=f"Up to {queries.MOST_NAMED} ids with commas between them, and what is around"
+            " them.",
         )
         as_of = serializers.CharField(
             required=False,

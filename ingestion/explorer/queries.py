@@ -33,6 +33,8 @@ USUAL: Final = 120
 LEAST: Final = 60
 MOST: Final = 600
 """Entities in one picture; more can't be read."""
+MOST_NAMED: Final = 60
+"""Entities that an address may name."""
 MORE: Final = 25
 """Neighbours added when an entity is expanded."""
 CANDIDATES: Final = 3
@@ -387,7 +389,7 @@ def statements_between(
             row.relationship.source,
             row.relationship.target,
             row.predicate,
-            span_of(row.chunk, row.start, row.end),
+            span_of(row),
             periods.in_words(row.period_start, row.period_end),
         )
         for row in best_first(rows)[:MOST_QUOTES]

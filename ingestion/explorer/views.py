@@ -17,8 +17,6 @@ from kb_project.errors import InputError, NotFoundError
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 
-MOST_NAMED: Final = 60
-"""Entities that an address may name."""
 SCOPES: Final = ("entity", "document", "topic")
 
 
@@ -116,7 +114,7 @@ def scope_of(given: QueryDict) -> Scope:
         one = forms.id_of(given, kind)
         if one:
             return Scope(kind, id=one, as_of=as_of)
-    ids = _ids(given, "entities", most=MOST_NAMED)
+    ids = _ids(given, "entities", most=queries.MOST_NAMED)
     return Scope("entities", ids=tuple(ids), as_of=as_of) if ids else Scope(as_of=as_of)
 
 

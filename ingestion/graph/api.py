@@ -211,7 +211,7 @@ class ListedClaimSerializer(serializers.Serializer[Any]):
 
     @extend_schema_field(SourceSpanSerializer)
     def get_source(self, claim: Claim) -> Any:
-        span = span_of(claim.chunk, claim.start, claim.end)
+        span = span_of(claim)
         return SourceSpanSerializer(span).data
 
 

@@ -303,5 +303,5 @@ def evidence_spans(
     """Return the best quotes for each relationship, from some documents only if they are given."""
     spans: dict[UUID, list[SourceSpan]] = {}
     for row in best_evidence(workspace, relationship_ids, quotes, documents):
-        spans.setdefault(row.relationship_id, []).append(span_of(row.chunk, row.start, row.end))
+        spans.setdefault(row.relationship_id, []).append(span_of(row))
     return spans

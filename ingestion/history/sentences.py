@@ -256,10 +256,6 @@ def _names_of_renamed(event: HistoryEvent) -> tuple[str, str]:
 
 
 # --- imports --------------------------------------------------------------------------------------
-def _imported(event: HistoryEvent) -> str:
-    return f"imported {_what_was_imported(event)}"
-
-
 def _was_imported(event: HistoryEvent, of: str) -> str:
     if of in names_in(event):
         return f"{name(event, of)} was imported from {_file(event)}"
@@ -287,7 +283,7 @@ _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.RELATIONSHIP_CREATED: _linked,
     EventKind.RELATIONSHIP_EDITED: lambda event: f"edited the {_link(event)}",
     EventKind.RELATIONSHIP_DELETED: lambda event: f"deleted the {_link(event)}",
-    EventKind.GRAPH_IMPORTED: _imported,
+    EventKind.GRAPH_IMPORTED: lambda event: f"imported {_what_was_imported(event)}",
     EventKind.DOCUMENT_ADDED: _plain("added"),
     EventKind.DOCUMENT_EDITED: _plain("edited"),
     EventKind.DOCUMENT_REPLACED: _replaced,
@@ -298,9 +294,9 @@ _ACTIVE: Final[Mapping[str, ActiveSentence]] = {
     EventKind.DOCUMENT_DELETED: _plain("deleted", " for good"),
     EventKind.DOCUMENT_MOVED: _moved,
     EventKind.COPIED: lambda _: "decided about names",
-    EventKind.COLLECTION_CREATED: lambda event: f"created the collection {_all(event)}",
+    EventKind.COLLECTION_CREATED: _plain("created the collection"),
     EventKind.COLLECTION_RENAMED: _renamed,
-    EventKind.COLLECTION_DELETED: lambda event: f"deleted the collection {_all(event)}",
+    EventKind.COLLECTION_DELETED: _plain("deleted the collection"),
     EventKind.CLAIM_EDITED: _claim("edited"),
     EventKind.CLAIM_DELETED: _claim("deleted"),
     EventKind.CONFLICT_DECIDED: _conflict,

@@ -1,12 +1,16 @@
-"""Count conflicts, and find the sentences that are their sides, for what rests on them."""
+"""Conflicts: how many are open, the sentences that are their sides, and those a model reports."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
-from ingestion.models import Conflict, ConflictSide, ConflictState
+from pydantic import BaseModel, Field
+
+from ingestion.models import Conflict as ConflictRow, ConflictSide, ConflictState
+from kb_project.text.words import one_line
 from workspaces.models import Workspace
 
 
@@ -68,4 +72,34 @@ def others(own: SideSpan, sides: Collection[SideSpan]) -> list[SideSpan]:
 
 def open_count(workspace: Workspace) -> int:
     """Count the conflicts that no one has decided."""
-    return Conflict.objects.in_workspace(workspace).filter(state=ConflictState.OPEN).count()
+    return ConflictRow.objects.in_workspace(workspace).filter(state=ConflictState.OPEN).count()
+
+
+# --- what a model reports -------------------------------------------------------------------------
+MOST_CONFLICTS: Final = 12
+"""Contradictions kept of one reply."""
+MOST_STATEMENTS: Final = 6
+"""Statements kept of one contradiction."""
+LONGEST_REASON: Final = 500
+
+ShownT = TypeVar("ShownT")
+
+
+# Without a docstring: it would stand in the JSON schema that models are shown.
+class Conflict(BaseModel):
+    reason: str = ""
+    statements: list[int] = Field(default_factory=list)
+
+
+def reported(
+    conflicts: Sequence[Conflict], shown: Sequence[ShownT]
+) -> Iterator[tuple[str, list[ShownT]]]:
+    """Yield the reason of each contradiction that has one, and the statements it names.
+
+    Statements are numbered from 1 in the order in which they were shown; other numbers are left
+    out, repeated ones count once.
+    """
+    for conflict in conflicts[:MOST_CONFLICTS]:
+        if reason := one_line(conflict.reason)[:LONGEST_REASON]:
+            numbers = dict.fromkeys(conflict.statements)
+            yield reason, [shown[one - 1] for one in numbers if 0 < one <= len(shown)]

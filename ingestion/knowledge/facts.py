@@ -226,7 +226,7 @@ def _fact(
         other=relationship.target if is_outgoing else relationship.source,
         is_outgoing=is_outgoing,
         predicate=predicate,
-        sources=tuple(span_of(row.chunk, row.start, row.end) for row in evidence),
+        sources=tuple(span_of(row) for row in evidence),
         description="" if predicate else _wording(relationship) or wording,
         period=next((_period(row) for row in evidence if row.period_start or row.period_end), None),
         replaced=replaced,
@@ -235,7 +235,7 @@ def _fact(
 
 def _period(row: Evidence) -> FactPeriod:
     words = row.chunk.text[row.period_quote_start or 0 : row.period_quote_end or 0]
-    source = span_of(row.chunk, row.start, row.end)
+    source = span_of(row)
     return FactPeriod(row.period_start, row.period_end, " ".join(words.split()), source)
 
 
@@ -251,7 +251,7 @@ def evidence_rows(*, workspace: Workspace, relationship: Relationship) -> QueryS
 
 
 def evidence_spans_of(rows: Iterable[Evidence]) -> list[SourceSpan]:
-    return [span_of(row.chunk, row.start, row.end) for row in rows]
+    return [span_of(row) for row in rows]
 
 
 # --- a first look ---------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from ingestion.knowledge import insights_sql
+from ingestion.knowledge import sql
 from ingestion.knowledge.queries import UNTELLING
-from ingestion.knowledge.spans import SourceSpan, spans_of
+from ingestion.knowledge.spans import SourceSpan, spans_by_place
 from ingestion.models import (
     CommunityReport,
     Entity,
@@ -102,23 +102,19 @@ def _quotes(
     given = {"workspace": workspace.pk, "community": community_id, "ids": list(ids)} | {
         "length": READABLE
     }
-    return _spans(workspace, {row[0]: row[1:] for row in run_sql(insights_sql.QUOTES, given)})
+    return _spans(workspace, {row[0]: row[1:] for row in run_sql(sql.QUOTES, given)})
 
 
 def _spans(
     workspace: Workspace, places: Mapping[UUID, tuple[Any, int, int]]
 ) -> dict[UUID, SourceSpan]:
     """Read all places with one query."""
-    sources = [
-        {"chunk": str(chunk), "start": int(start), "end": int(end)}
-        for chunk, start, end in places.values()
-    ]
-    spans = {(str(one.chunk_id), one.start, one.end): one for one in spans_of(workspace, sources)}
-    found = {
-        entity: spans.get((str(chunk), int(start), int(end)))
-        for entity, (chunk, start, end) in places.items()
+    keys = {
+        entity: (str(chunk), int(start), int(end)) for entity, (chunk, start, end) in places.items()
     }
-    return {entity: span for entity, span in found.items() if span is not None}
+    sources = [dict(zip(("chunk", "start", "end"), key, strict=True)) for key in keys.values()]
+    spans = spans_by_place(workspace, sources)
+    return {entity: spans[key] for entity, key in keys.items() if key in spans}
 
 
 def bridges(
@@ -160,16 +156,12 @@ def _reports(
     return {row.community_id: row for row in rows}
 
 
-def entity_bridges(*, workspace: Workspace, entity: Entity, most: int = 2) -> list[Bridge]:
-    """The topics that an entity joins, most shared first."""
-    return bridges(workspace=workspace, near=Q(entity=entity), most=most)
+def entity_bridges(*, workspace: Workspace, entity: Entity) -> list[Bridge]:
+    """The two topics that an entity joins most, most shared first."""
+    return bridges(workspace=workspace, near=Q(entity=entity), most=2)
 
 
 # --- documents that stand alone -------------------------------------------------------------------
-def alone_count(*, workspace: Workspace) -> int:
-    return int(lone_documents(workspace).count())
-
-
 def lone_documents(workspace: Workspace) -> QuerySet[LoneDocument]:
     """Searched and wholly processed documents that share no entity with any other."""
     rows = LoneDocument.objects.in_workspace(workspace)
@@ -186,9 +178,7 @@ def names_alone(*, workspace: Workspace, document_id: UUID) -> int | None:
 
 
 # --- who and what passages say most about ---------------------------------------------------------
-def said_most_about(
-    *, workspace: Workspace, chunk_ids: Collection[UUID], most: int = MOST_KNOWN
-) -> list[Standing]:
+def said_most_about(*, workspace: Workspace, chunk_ids: Collection[UUID]) -> list[Standing]:
     """Entities that several of the passages state something about, people first."""
     if not chunk_ids:
         return []
@@ -198,12 +188,12 @@ def said_most_about(
         "least": LEAST_PASSAGES,
         "length": READABLE,
     }
-    figures = {row[0]: row[1:] for row in run_sql(insights_sql.STATED_IN, given)}
+    figures = {row[0]: row[1:] for row in run_sql(sql.STATED_IN, given)}
     named = Entity.objects.in_workspace(workspace).filter(pk__in=figures).exclude(UNTELLING)
     found = [Standing(one, *figures[one.pk][:3]) for one in named]
     found.sort(key=lambda one: (-one.passages, -one.documents, -one.facts, one.entity.key))
-    people = [one for one in found if one.is_person][:most]
-    shown = [*people, *[one for one in found if not one.is_person][:most]]
+    people = [one for one in found if one.is_person][:MOST_KNOWN]
+    shown = [*people, *[one for one in found if not one.is_person][:MOST_KNOWN]]
     quotes = _spans(workspace, {one.entity.pk: figures[one.entity.pk][3:] for one in shown})
     return [
         Standing(one.entity, one.facts, one.passages, one.documents, quotes.get(one.entity.pk))

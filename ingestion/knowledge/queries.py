@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
@@ -22,7 +22,7 @@ from django.db.models.functions import Lower
 
 from ingestion.knowledge import periods
 from ingestion.knowledge.facts import EXTRACTIVE, Fact, FactFilter, fact_rows, facts_of
-from ingestion.knowledge.spans import SourceSpan, span_of, spans_of
+from ingestion.knowledge.spans import SourceSpan, span_of, spans_by_place, spans_of
 from ingestion.models import (
     Alias,
     Claim,
@@ -95,7 +95,8 @@ def entities(  # noqa: PLR0913  # a keyword for each filter
     heading are listed.
     """
     has_terms = text or type_name == CONCEPT
-    rows = _listed(workspace) if has_terms else _without_terms(workspace)
+    rows = Entity.objects.in_workspace(workspace)
+    rows = rows.filter(LISTED) if has_terms else rows.exclude(TERMS)
     leaving = Entity.objects.in_workspace(workspace).filter(is_leaving=True)
     # Nearly always none: a condition on the column would keep lists from their indexes.
     if gone := list(leaving.values_list("pk", flat=True)):
@@ -161,7 +162,7 @@ def documents_to_choose(
 ) -> list[tuple[uuid.UUID, str]]:
     """Searched documents by title, with the chosen one even if there are too many to list."""
     rows = Document.objects.in_workspace(workspace)
-    searched = rows.filter(disabled_at=None, trashed_at=None).order_by("title", "pk")
+    searched = rows.filter(Document.IS_LIVE).order_by("title", "pk")
     found = list(searched.values_list("pk", "title")[:most])
     if chosen and chosen not in {pk for pk, _ in found}:
         found += rows.filter(pk=chosen).values_list("pk", "title")
@@ -170,15 +171,8 @@ def documents_to_choose(
 
 def terms_count(*, workspace: Workspace) -> int:
     """How many terms a list of all entities leaves out, up to ``MOST_COUNTED`` and one more."""
-    return counted_up_to(_listed(workspace).filter(type=CONCEPT).filter(TERMS))
-
-
-def _without_terms(workspace: Workspace) -> QuerySet[Entity]:
-    return Entity.objects.in_workspace(workspace).exclude(TERMS)
-
-
-def _listed(workspace: Workspace) -> QuerySet[Entity]:
-    return Entity.objects.in_workspace(workspace).filter(LISTED)
+    rows = Entity.objects.in_workspace(workspace).filter(LISTED)
+    return counted_up_to(rows.filter(type=CONCEPT).filter(TERMS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,15 +321,10 @@ def claim_views(entity: Entity, rows: Iterable[Claim]) -> list[ClaimView]:
         ClaimView(
             row,
             row.object if row.subject_id == entity.pk else row.subject,
-            span_of(row.chunk, row.start, row.end),
+            span_of(row),
         )
         for row in rows
     ]
-
-
-def claims_about(*, workspace: Workspace, entity: Entity, most: int = 60) -> list[ClaimView]:
-    """The first claims with the entity at either end."""
-    return claim_views(entity, claim_rows(workspace, entity)[:most])
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,31 +348,25 @@ def conflicts_of(workspace: Workspace, stored: Iterable[dict[str, Any]]) -> list
     """
     conflicts = list(stored)
     sources = [one for conflict in conflicts for one in conflict["statements"]]
-    spans = {
-        (str(span.chunk_id), span.start, span.end): span
-        for span in (spans_of(workspace, sources) if sources else ())
-    }
+    spans = spans_by_place(workspace, sources)
     views = [
-        ConflictView(conflict["reason"], tuple(_present(conflict["statements"], spans)))
+        ConflictView(
+            conflict["reason"],
+            tuple(
+                StatementView(one["text"], span)
+                for one in conflict["statements"]
+                if (span := spans.get((one["chunk"], one["start"], one["end"])))
+            ),
+        )
         for conflict in conflicts
     ]
     return [view for view in views if len(view.statements) > 1]
 
 
-def _present(
-    statements: Sequence[dict[str, Any]], spans: dict[tuple[str, int, int], SourceSpan]
-) -> Iterable[StatementView]:
-    for one in statements:
-        span = spans.get((one["chunk"], one["start"], one["end"]))
-        if span is not None:
-            yield StatementView(one["text"], span)
-
-
 # --- how much it matters --------------------------------------------------------------------------
 def documents_count(workspace: Workspace) -> int:
     """How many documents are searched, each of which might mention something."""
-    rows = Document.objects.in_workspace(workspace)
-    return rows.filter(disabled_at=None, trashed_at=None).count()
+    return Document.objects.in_workspace(workspace).filter(Document.IS_LIVE).count()
 
 
 def central_in(workspace: Workspace, entity: Entity) -> TopicStanding | None:

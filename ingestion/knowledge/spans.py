@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ingestion.models import Chunk, Document
+from ingestion.models import (
+    Chunk,
+    Claim,
+    ConflictSide,
+    Document,
+    Evidence,
+    FindingEvidence,
+    Mention,
+)
 from workspaces.models import Workspace
 
 
@@ -34,13 +42,25 @@ def spans_of(workspace: Workspace, sources: Sequence[dict[str, Any]]) -> list[So
         .select_related("document")
     }
     return [
-        span_of(chunk, source["start"], source["end"])
+        _span(chunk, source["start"], source["end"])
         for source in sources
         if (chunk := chunks.get(source["chunk"]))
         and source.get("version", chunk.document.live_number) == chunk.document.live_number
     ]
 
 
-def span_of(chunk: Chunk, start: int, end: int) -> SourceSpan:
+def spans_by_place(
+    workspace: Workspace, sources: Sequence[dict[str, Any]]
+) -> dict[tuple[str, int, int], SourceSpan]:
+    """The same places by their chunk's id, start and end."""
+    spans = spans_of(workspace, sources) if sources else []
+    return {(str(one.chunk_id), one.start, one.end): one for one in spans}
+
+
+def span_of(place: Claim | ConflictSide | Evidence | FindingEvidence | Mention) -> SourceSpan:
+    return _span(place.chunk, place.start, place.end)
+
+
+def _span(chunk: Chunk, start: int, end: int) -> SourceSpan:
     text = chunk.text[start - chunk.start : end - chunk.start]
     return SourceSpan(chunk.document, chunk.pk, start, end, text)

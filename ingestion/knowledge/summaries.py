@@ -20,7 +20,7 @@ from uuid import UUID
 import regex
 from django.db.models import QuerySet
 
-from ingestion.knowledge.spans import SourceSpan, spans_of
+from ingestion.knowledge.spans import SourceSpan, spans_by_place
 from ingestion.models import Chunk, Document, DocumentVersion, SummaryEdge, SummaryNode, SummaryTree
 from kb_project.sql import run_sql
 from kb_project.text.central import Central, is_quotable
@@ -219,7 +219,7 @@ def tree_nodes(*, workspace: Workspace, nodes: Sequence[SummaryNode]) -> list[Tr
     """These nodes in their order, each with its children and sources, with four queries."""
     children = _children(workspace, nodes)
     wanted = [source for node in nodes for source in node.sources]
-    spans = {(str(s.chunk_id), s.start, s.end): s for s in spans_of(workspace, wanted)}
+    spans = spans_by_place(workspace, wanted)
     return [TreeNode(node, tuple(children[node.pk]), _sources(node, spans)) for node in nodes]
 
 

@@ -20,6 +20,7 @@ from django.db.models import (
 )
 from django.db.models.functions import RowNumber
 
+from ingestion.knowledge.facts import EXTRACTIVE
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import (
     Claim,
@@ -35,7 +36,6 @@ from kb_project.errors import found
 from workspaces.models import Workspace
 from workspaces.ports import settings_of, uses_installation
 
-EXTRACTIVE: Final = "extractive"
 MOST_MEMBERS: Final = 40
 MOST_PARTS: Final = 100
 """Sub-topics that a topic is shown with; ``topics_below`` has all of them."""
@@ -247,7 +247,7 @@ def _findings(workspace: Workspace, report: CommunityReport) -> list[FindingView
     return [
         FindingView(
             row,
-            tuple(span_of(place.chunk, place.start, place.end) for place in row.evidence.all()),
+            tuple(span_of(place) for place in row.evidence.all()),
             tuple(known[given["id"]] for given in row.references if given["id"] in known),
         )
         for row in rows

@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from ingestion.knowledge import topic_changes, watches_sql as sql
+from ingestion.knowledge import sql, topic_changes
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.knowledge.topic_changes import Changes, State, digest_of
 from ingestion.models import (
@@ -308,10 +308,7 @@ def _facts(workspace: Workspace, changes: Changes) -> tuple[NewFact, ...]:
         .select_related("subject", "chunk__document")
         .order_by("type", "id")[: SHOWN - len(found)]
     )
-    said = (
-        NewFact(row.subject, None, row.description, span_of(row.chunk, row.start, row.end))
-        for row in claims
-    )
+    said = (NewFact(row.subject, None, row.description, span_of(row)) for row in claims)
     return (*found, *said)
 
 
@@ -326,5 +323,5 @@ def _linked(workspace: Workspace, links: Sequence[Relationship]) -> Iterable[New
     best = {row.relationship_id: row for row in evidence}
     for link in links:
         row = best.get(link.pk)
-        span = span_of(row.chunk, row.start, row.end) if row else None
+        span = span_of(row) if row else None
         yield NewFact(link.source, link.target, row.predicate if row else "", span)

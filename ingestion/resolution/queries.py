@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Length
@@ -106,6 +107,9 @@ def decisions_about(*, workspace: Workspace, entity: Entity) -> list[DecisionVie
     return decision_views(workspace=workspace, rows=rows[:50])
 
 
+MOST_ALIKE: Final = 5
+
+
 @dataclass(frozen=True, slots=True)
 class LookAlike:
     """An entity that may be the same as the given one, and why."""
@@ -114,13 +118,13 @@ class LookAlike:
     reason: str
 
 
-def look_alikes(*, workspace: Workspace, entity: Entity, most: int = 5) -> list[LookAlike]:
+def look_alikes(*, workspace: Workspace, entity: Entity) -> list[LookAlike]:
     """Open suggestions that wait for a person's decision, the most similar first."""
     rows = (
         MergeSuggestion.objects.in_workspace(workspace)
         .filter(Q(left=entity) | Q(right=entity), state=MergeSuggestion.State.OPEN)
         .select_related("left", "right")
-        .order_by("-score", "id")[:most]
+        .order_by("-score", "id")[:MOST_ALIKE]
     )
     return [
         LookAlike(row.right if row.left_id == entity.pk else row.left, row.reason) for row in rows

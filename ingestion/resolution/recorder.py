@@ -128,9 +128,7 @@ class Recorder:
         )
 
     def entity(self, ref: Ref, field: EntityRuling.Field, value: str = "") -> None:
-        EntityRuling.objects.create(
-            **self._common, key=ref[0], sense=ref[1], field=field, value=value
-        )
+        self.entities([(ref, field, value)])
 
     def entities(self, rows: Iterable[tuple[Ref, EntityRuling.Field, str]]) -> None:
         """Record many decisions about entities."""
@@ -147,15 +145,7 @@ class Recorder:
     def relationship(
         self, source: Ref, target: Ref, field: RelationshipRuling.Field, value: str = ""
     ) -> None:
-        RelationshipRuling.objects.create(
-            **self._common,
-            source_key=source[0],
-            source_sense=source[1],
-            target_key=target[0],
-            target_sense=target[1],
-            field=field,
-            value=value,
-        )
+        self.relationships([(source, target, field, value)])
 
     def claim(
         self, claim: Claim, identity: tuple[str, str], field: ClaimRuling.Field, value: str = ""

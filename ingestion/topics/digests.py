@@ -196,17 +196,13 @@ def _token(workspace: Workspace, membership_id: uuid.UUID) -> str:
 
 def stop_at(token: str) -> int:
     """Stop the mails that a link in one of them names. Raises NotFoundError."""
-    workspace_id, membership_id = _named(token)
+    workspace_id, membership_id = check_token(token)
     with access.in_workspace(workspace_id):
         return services.mails_stop(workspace_id=workspace_id, membership_id=membership_id)
 
 
-def check_token(token: str) -> None:
-    """Raise NotFoundError unless the token is that of a mail."""
-    _named(token)
-
-
-def _named(token: str) -> tuple[uuid.UUID, uuid.UUID]:
+def check_token(token: str) -> tuple[uuid.UUID, uuid.UUID]:
+    """Return the workspace and the membership of a mail's link. Raises NotFoundError."""
     try:
         workspace_id, membership_id = signing.loads(token, salt=SALT)
     except signing.BadSignature:

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from django.utils import timezone
 
-from ingestion.documents.collections.queries import collection_at
+from ingestion.documents.collections.queries import collection_at, collection_get
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Collection, Document, EventKind, HistoryEvent, SubjectKind
-from kb_project.errors import ConflictError, InputError, NotFoundError
+from kb_project.errors import ConflictError, InputError
 from kb_project.text.words import counted
 from workspaces import access, editions
 
@@ -143,8 +143,8 @@ def documents_move(
     with access.in_workspace(change.workspace.pk):
         recording.lock(change.workspace)
         recording.check_expected(change)
-        if to is not None and not _exists(change, to):
-            raise NotFoundError("There is no such collection in this workspace.")
+        if to is not None:
+            collection_get(workspace=change.workspace, collection_id=to.pk)
         rows = Document.objects.in_workspace(change.workspace).filter(pk__in=ids)
         there = {row.pk: row for row in rows.select_related("collection").order_by("title", "pk")}
         outcomes = {one: _outcome(there.get(one), to, out_of) for one in ids}
@@ -218,15 +218,7 @@ def _begun(change: ChangeContext, collection: Collection) -> Collection:
     """Lock the workspace's history, check preconditions, and reload the collection."""
     recording.lock(change.workspace)
     recording.check_expected(change)
-    row = Collection.objects.in_workspace(change.workspace).filter(pk=collection.pk).first()
-    if row is None:
-        raise NotFoundError("There is no such collection in this workspace.")
-    return row
-
-
-def _exists(change: ChangeContext, collection: Collection) -> bool:
-    rows = Collection.objects.in_workspace(change.workspace)
-    return rows.filter(pk=collection.pk).exists()
+    return collection_get(workspace=change.workspace, collection_id=collection.pk)
 
 
 def _free_name(change: ChangeContext, name: str, other_than: Collection | None = None) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
-from ingestion.knowledge.contradictions import MOST_STATEMENTS, Conflict, reported
+from ingestion.knowledge.conflicts import MOST_STATEMENTS, Conflict, reported
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens

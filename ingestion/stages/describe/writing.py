@@ -17,12 +17,7 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from ingestion.knowledge.contradictions import (
-    MOST_CONFLICTS,
-    MOST_STATEMENTS,
-    Conflict,
-    reported,
-)
+from ingestion.knowledge.conflicts import MOST_CONFLICTS, MOST_STATEMENTS, Conflict, reported
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens

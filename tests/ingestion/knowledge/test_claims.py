@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from ingestion.knowledge.queries import ClaimView, claims_about, conflicts_of
+from ingestion.knowledge.queries import ClaimView, claim_rows, claim_views, conflicts_of
 from ingestion.models import Claim, Entity
 from tests import rows
 from tests.ingestion.stages.resolve.said import Said, paper, run
@@ -36,7 +36,7 @@ def test_a_claim_is_seen_from_both_ends(
 ):
     with access.in_workspace(workspace.pk):
         entity = Entity.objects.in_workspace(workspace).get(key=key)
-        views = claims_about(workspace=workspace, entity=entity)
+        views = claim_views(entity, claim_rows(workspace, entity))
 
     found = [(one.claim.description, one.other.key if one.other else None) for one in views]
     assert found == expected
