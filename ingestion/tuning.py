@@ -14,7 +14,7 @@ from ingestion.models import RunState
 from ingestion.pipeline import workspace_jobs
 from workspaces.api import WorkspaceAPIView, administering, reading
 from workspaces.language_models import queries, services
-from workspaces.language_models.services import LONGEST_TUNING, config_needed
+from workspaces.language_models.services import TUNABLE, config_needed
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, refusals_shown, workspace_page
 
@@ -23,7 +23,7 @@ setting: Final = partial(administering, errors=(409,))
 
 def _text(name: str, help_text: str) -> serializers.CharField:
     return serializers.CharField(
-        max_length=LONGEST_TUNING[name], required=False, allow_blank=True, help_text=help_text
+        max_length=TUNABLE[name], required=False, allow_blank=True, help_text=help_text
     )
 
 

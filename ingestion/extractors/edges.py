@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import regex
 
 from ingestion.extractors.mentions import stands_for
-from kb_project.text.references import is_reference_word
+from kb_project.text.sentences import is_reference_word
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token

@@ -36,7 +36,7 @@ from kb_project.ports import Ports
 from kb_project.prompt import Prompt, fenced, load
 from kb_project.text.sentences import sentence_spans
 from workspaces import access
-from workspaces.language_models.services import LONGEST_TUNING, tuning_save
+from workspaces.language_models.services import TUNABLE, tuning_save
 from workspaces.models import ModelSettings, Workspace
 
 STAGE: Final = "tune"
@@ -175,7 +175,7 @@ def learn(
     """Ask the model about the passages. Raises ReplyError, or StageError if it learned nothing."""
     shown = shown_passages(passages, chat.input_limit(Role.EXTRACT))
     subject = _ask(chat, _prompt("tune_subject", passages=shown), SubjectReply)
-    domain = subject.domain[: LONGEST_TUNING["domain"]].strip()
+    domain = subject.domain[: TUNABLE["domain"]].strip()
     progress(1, _STEPS)
     prompt = _prompt("tune_types", domain=fenced(domain, "domain"), passages=shown)
     types = useful_types(_ask(chat, prompt, TypesReply).types)
@@ -187,7 +187,7 @@ def learn(
             next_step="Try again with another model, or enter the entity types yourself.",
         )
     progress(2, _STEPS)
-    language = subject.language[: LONGEST_TUNING["language"]].strip()
+    language = subject.language[: TUNABLE["language"]].strip()
     prompt = _prompt("tune_reports", domain=fenced(domain, "domain"), passages=shown)
     writing = _ask(chat, prompt, WritingReply)
     progress(3, _STEPS)
@@ -203,8 +203,8 @@ def learn(
         list(types),
         list(examples),
         len(passages),
-        persona=writing.persona[: LONGEST_TUNING["persona"]].strip(),
-        report_rating=writing.rating[: LONGEST_TUNING["report_rating"]].strip(),
+        persona=writing.persona[: TUNABLE["persona"]].strip(),
+        report_rating=writing.rating[: TUNABLE["report_rating"]].strip(),
         report_language=language,
     )
 

@@ -17,9 +17,8 @@ from typing import Final
 import regex
 
 from kb_project.text.headings import bare
-from kb_project.text.references import is_reference
 from kb_project.text.regions import LABEL, Region, RegionKind, prose
-from kb_project.text.sentences import Span, sentence_spans
+from kb_project.text.sentences import Span, is_reference, sentence_spans
 from kb_project.text.terms import terms
 
 FEWEST_TERMS: Final = 3

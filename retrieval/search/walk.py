@@ -8,9 +8,12 @@ passages that share no word with the question through the names between. See
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -23,7 +26,6 @@ from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
 from kb_project.sql import run_sql
 from retrieval.search import dense, hybrid, lexical, sql
-from retrieval.search.process_cache import CACHE
 from retrieval.search.query import Query, ScoredChunk
 
 NEAREST: Final = 100
@@ -190,3 +192,79 @@ def _names(query: Query, index: WalkIndex, bridges: dict[UUID, int]) -> dict[UUI
     wanted = set(ids.values()) - {NO_ENTITY}
     names = dict(rows.filter(pk__in=wanted).values_list("pk", "name"))
     return {chunk_id: names[one] for chunk_id, one in ids.items() if one in names}
+
+
+# --- what is kept in a process --------------------------------------------------------------------
+MOST_BYTES: Final = 256 * 1024**2
+"""A workspace of 100,000 passages takes some 65 MB of matrices and names, one of 700 a hundredth of
+that: counting workspaces would bound nothing."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    stamp: Hashable
+    value: Any
+    size: int
+
+
+class ProcessCache:
+    """Values by workspace. The least recently used leave first; the one just made stays,
+    however large."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._kept: OrderedDict[UUID, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: defaultdict[UUID, threading.Lock] = defaultdict(threading.Lock)
+
+    @property
+    def size(self) -> int:
+        """The bytes of what is kept, as estimated when it was made."""
+        with self._lock:
+            return sum(one.size for one in self._kept.values())
+
+    def get(
+        self,
+        workspace_id: UUID,
+        stamp: Hashable,
+        make: Callable[[], Value],
+        size: Callable[[Value], int],
+    ) -> Value:
+        """Return the value with this stamp, made now unless it is kept; ``size`` is in bytes.
+
+        Of several threads that ask for the same, one makes it and the others wait.
+        """
+        found = self._find(workspace_id)
+        if found is None or found.stamp != stamp:
+            with self._lock:
+                making = self._making[workspace_id]
+            with making:
+                found = self._find(workspace_id)
+                if found is None or found.stamp != stamp:
+                    value = make()
+                    found = _Kept(stamp, value, size(value))
+                    self._keep(workspace_id, found)
+        kept: Value = found.value
+        return kept
+
+    def _find(self, workspace_id: UUID) -> _Kept | None:
+        with self._lock:
+            found = self._kept.get(workspace_id)
+            if found is not None:
+                self._kept.move_to_end(workspace_id)
+            return found
+
+    def _keep(self, workspace_id: UUID, made: _Kept) -> None:
+        with self._lock:
+            self._kept[workspace_id] = made
+            self._kept.move_to_end(workspace_id)
+            held = sum(one.size for one in self._kept.values())
+            while held > self._most and len(self._kept) > 1:
+                gone, left = self._kept.popitem(last=False)
+                held -= left.size
+                self._making.pop(gone, None)
+
+
+CACHE: Final = ProcessCache(MOST_BYTES)

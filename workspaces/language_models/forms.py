@@ -14,7 +14,7 @@ from workspaces.language_models import choice as rules
 from workspaces.language_models.choice import ModelChoice, RerankChoice, checked_rerank_endpoint
 from workspaces.language_models.providers import ListPrice, Provider, provider_at
 from workspaces.language_models.queries import ModelState, RerankerState
-from workspaces.language_models.services import LONGEST_TUNING, PriceGiven
+from workspaces.language_models.services import TUNABLE, PriceGiven
 from workspaces.models import ModelPrice, RerankerKind
 from workspaces.usage.queries import Spending
 
@@ -369,27 +369,25 @@ class RerankForm(forms.Form):
 class TuningForm(forms.Form):
     """What was learned from the documents, to be edited."""
 
-    domain = _text_field("About", LONGEST_TUNING["domain"], "What the documents are about.")
+    domain = _text_field("About", TUNABLE["domain"], "What the documents are about.")
     language = _text_field(
-        "Language", LONGEST_TUNING["language"], "In which entities are named and described."
+        "Language", TUNABLE["language"], "In which entities are named and described."
     )
     persona = _text_field(
-        "Persona", LONGEST_TUNING["persona"], "The expert who writes descriptions and reports."
+        "Persona", TUNABLE["persona"], "The expert who writes descriptions and reports."
     )
     report_rating = _text_field(
-        "What matters",
-        LONGEST_TUNING["report_rating"],
-        "By which reports rate their topics, 0 to 10.",
+        "What matters", TUNABLE["report_rating"], "By which reports rate their topics, 0 to 10."
     )
     report_language = _text_field(
         "Language of reports",
-        LONGEST_TUNING["report_language"],
+        TUNABLE["report_language"],
         "Of reports and summaries. Left empty, that of the documents.",
     )
 
 
 def tuning_form(state: ModelState, data: Any = None) -> TuningForm:
-    return TuningForm(data, initial={name: state.tuning.get(name, "") for name in LONGEST_TUNING})
+    return TuningForm(data, initial={name: state.tuning.get(name, "") for name in TUNABLE})
 
 
 def rerank_form(state: RerankerState, data: Any = None) -> RerankForm:

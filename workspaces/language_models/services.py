@@ -294,7 +294,7 @@ def _resume(workspace: Workspace) -> None:
 
 # --- what the model learned from a sample of the documents ----------------------------------------
 TUNE: Final = "ingestion.tasks.tune"
-LONGEST_TUNING: Final[Mapping[str, int]] = {
+TUNABLE: Final[Mapping[str, int]] = {
     "domain": 600,
     "language": 40,
     "persona": 600,
@@ -311,10 +311,9 @@ def tuning_set(*, workspace: Workspace, changes: Mapping[str, str]) -> ModelSett
     """
     edited = {name: " ".join(text.split()) for name, text in changes.items()}
     for name, text in edited.items():
-        if len(text) > LONGEST_TUNING[name]:
+        if len(text) > TUNABLE[name]:
             raise InputError(
-                f"{name.replace('_', ' ').capitalize()} has at most {LONGEST_TUNING[name]}"
-                " characters.",
+                f"{name.replace('_', ' ').capitalize()} has at most {TUNABLE[name]} characters.",
                 kept="Nothing was changed.",
             )
     with access.in_workspace(workspace.pk):

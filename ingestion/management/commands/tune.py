@@ -12,7 +12,7 @@ from kb_project.commands import DataCommand
 from kb_project.errors import StageError
 from workspaces import access
 from workspaces.language_models import queries, services
-from workspaces.language_models.services import LONGEST_TUNING, config_needed
+from workspaces.language_models.services import TUNABLE, config_needed
 from workspaces.models import Workspace
 from workspaces.people import queries as people_queries
 
@@ -42,7 +42,7 @@ class Command(DataCommand):
 
     def handle(self, *_args: Any, workspace: str, **options: Any) -> None:
         found = people_queries.workspace_at(slug=workspace)
-        changes = {name: options[name] for name in LONGEST_TUNING if options[name] is not None}
+        changes = {name: options[name] for name in TUNABLE if options[name] is not None}
         if options["forget"]:
             services.tuning_forget(workspace=found)
         elif changes:

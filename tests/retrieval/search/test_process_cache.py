@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from retrieval.search.process_cache import ProcessCache
+from retrieval.search.walk import ProcessCache
 
 WORKSPACES = [uuid.UUID(int=number) for number in range(4)]
 
