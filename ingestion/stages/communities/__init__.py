@@ -15,97 +15,42 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 from uuid import UUID, uuid5
 
 import numpy as np
 from django.utils import timezone
 
-from ingestion.models import Clustering, Entity, IngestionJob
+from ingestion.models import Clustering, IngestionJob
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.communities import keeping
+from ingestion.stages.communities import keeping, sql
 from ingestion.stages.communities.clustering import Cluster, hierarchy
-from ingestion.stages.communities.graph import PLACES, UNKNOWN, Graph
+from ingestion.stages.communities.graph import PLACES, Graph, Indexes
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, stream_sql, temporary_rows
 from workspaces import access
 
-# Overlapping chunks repeat a sentence; its offset in the document identifies it. Which is the first
-# and the last depends on when documents were added, not on their ids: one that is added again has
-# another. Columns of packed numbers: a million rows would be five million objects.
-LINKS: Final[LiteralString] = """
-WITH document AS MATERIALIZED (
-    SELECT id, row_number() OVER (ORDER BY created_at, id) * %(places)s AS place
-      FROM ingestion_document WHERE workspace_id = %(workspace)s
-)
-SELECT coalesce(string_agg(int4send(source.number) || int4send(target.number), ''::bytea), ''),
-       coalesce(string_agg(float8send(relationship.weight), ''::bytea), ''),
-       coalesce(string_agg(int8send(coalesce(first, %(unknown)s))
-                           || int8send(coalesce(last, %(unknown)s)), ''::bytea), '')
-FROM ingestion_relationship AS relationship
-JOIN numbered_entities AS source ON source.id = relationship.source_id
-JOIN numbered_entities AS target ON target.id = relationship.target_id
-LEFT JOIN (SELECT one.relationship_id, min(document.place + one.start) AS first,
-                  max(document.place + one.start) AS last
-             FROM ingestion_evidence AS one
-             JOIN document ON document.id = one.document_id
-            WHERE one.workspace_id = %(workspace)s
-            GROUP BY one.relationship_id) AS evidence ON relationship_id = relationship.id
-WHERE relationship.workspace_id = %(workspace)s
-"""
-
-COMMUNITIES: Final[LiteralString] = """
-SELECT id, level, parent_id, size, members
-FROM ingestion_community AS community
-LEFT JOIN (SELECT community_id, string_agg(int4send(entity.number), ''::bytea) AS members
-             FROM ingestion_communitymember AS member
-             JOIN numbered_entities AS entity ON entity.id = member.entity_id
-            WHERE member.workspace_id = %(workspace)s
-            GROUP BY community_id) AS membership ON community_id = community.id
-WHERE community.workspace_id = %(workspace)s
-"""
-
-REMOVE: Final[LiteralString] = """
-DELETE FROM ingestion_community
-WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
-"""
-
-MOVE: Final[LiteralString] = """
-UPDATE ingestion_community AS community
-SET level = moved.level, parent_id = moved.parent_id, size = moved.size
-FROM moved_communities AS moved
-WHERE community.workspace_id = %(workspace)s AND community.id = moved.id
-"""
-
-MARK: Final[LiteralString] = """
-UPDATE ingestion_community SET is_changed = true
-WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[]) AND NOT is_changed
-"""
-
-LEAVE: Final[LiteralString] = """
-DELETE FROM ingestion_communitymember AS member
-USING left_members AS gone
-WHERE member.workspace_id = %(workspace)s
-  AND member.community_id = gone.community_id AND member.entity_id = gone.entity_id
-"""
-
-# An entity deleted since it was read joins nothing; the others cannot be deleted until this
-# transaction ends.
-JOIN: Final[LiteralString] = """
-INSERT INTO ingestion_communitymember (workspace_id, community_id, entity_id)
-SELECT %(workspace)s, new.community_id, new.entity_id
-FROM new_members AS new
-JOIN ingestion_entity AS entity
-  ON entity.workspace_id = %(workspace)s AND entity.id = new.entity_id
-FOR KEY SHARE OF entity
-"""
-
-
 # Shared members divided by the members of both: below this it is a different community.
 LEAST_OVERLAP: Final = 0.3
 
+LARGE: Final = 10_000
+"""Entities that are more than three sentences can name: what they rest on need not be asked."""
+
 Membership = tuple[UUID, int]
+
+
+class _Numbered(Sequence[UUID]):
+    """The entities by their numbers, sixteen bytes each: few are ever asked for."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    def __len__(self) -> int:
+        return len(self._packed) // 16
+
+    def __getitem__(self, number: Any) -> Any:
+        return UUID(bytes=self._packed[16 * number : 16 * number + 16])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,16 +86,15 @@ class Changes:
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
-        # Numbered by name, so that equal documents have equal topics in any workspace.
-        named = Entity.objects.in_workspace(workspace_id).order_by("key", "sense")
-        entities = list(named.values_list("pk", flat=True))
         # Entities made since then have no number, and wait for the next refresh.
         numbered: Columns = {"id": "uuid", "number": "int4"}
-        rows = ((entity, number) for number, entity in enumerate(entities))
-        with temporary_rows("numbered_entities", numbered, rows):
+        with temporary_rows("numbered_entities", numbered, ()):
+            run_sql(sql.NUMBER, {"workspace": workspace_id})
+            [(ids,)] = run_sql(sql.ENTITIES)
+            entities = _Numbered(bytes(ids))
             old = _load(workspace_id)
             graph = _graph(workspace_id, len(entities))
-        clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id))
+            clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id))
         new = identified(clusters, old, workspace_id, entities)
         found = changes(old, new)
         _save(workspace_id, found, entities)
@@ -162,16 +106,18 @@ def _clusters(workspace_id: UUID, graph: Graph, old: Sequence[Cluster]) -> Seque
     """The earlier clusters with what changed since; those of the whole graph when that is due."""
     names = [one.name for one in fields(keeping.Figures)]
     if last := Clustering.objects.in_workspace(workspace_id).values(*names).first():
-        clusters, now = keeping.brought_up_to_date(graph, old)
+        told = _sentences(workspace_id, graph.outside_largest(LARGE))
+        clusters, now = keeping.brought_up_to_date(graph.told(*told), old)
         if not keeping.is_due(now, keeping.Figures(**last)):
             return clusters
+    graph = graph.told(*_sentences(workspace_id, None))
     clusters, now = keeping.kept_or_new(hierarchy(graph), old, graph)
     Clustering.objects.update_or_create(workspace_id=workspace_id, defaults=asdict(now))
     return clusters
 
 
 def _load(workspace_id: UUID) -> dict[UUID, Group]:
-    rows = stream_sql(COMMUNITIES, {"workspace": workspace_id})
+    rows = stream_sql(sql.COMMUNITIES, {"workspace": workspace_id})
     return {
         id_: Group(
             id_, level, parent, frozenset(np.frombuffer(members or b"", ">i4").tolist()), size
@@ -181,30 +127,36 @@ def _load(workspace_id: UUID) -> dict[UUID, Group]:
 
 
 def _graph(workspace_id: UUID, size: int) -> Graph:
-    given = {"workspace": workspace_id, "places": PLACES, "unknown": UNKNOWN}
-    [(ends, weights, sentences)] = run_sql(LINKS, given)
-    return Graph.of(
-        size,
-        np.frombuffer(ends, ">i4").reshape(-1, 2).astype(np.int64),
-        np.frombuffer(weights, ">f8").astype(np.float64),
-        np.frombuffer(sentences, ">i8").reshape(-1, 2).astype(np.int64),
-    )
+    """The workspace's graph, without the sentences that it rests on."""
+    [(ends, weights)] = run_sql(sql.LINKS, {"workspace": workspace_id})
+    return Graph.of(size, _pairs(ends, ">i4"), np.frombuffer(weights, ">f8").astype(np.float64))
+
+
+def _sentences(workspace_id: UUID, nodes: Sequence[int] | None) -> tuple[Indexes, Indexes]:
+    """Both ends, and the first and last sentence, of the relationships of some entities, or all."""
+    values = {"workspace": workspace_id, "places": PLACES, "nodes": nodes}
+    [(ends, sentences)] = run_sql(sql.SENTENCES, values)
+    return _pairs(ends, ">i4"), _pairs(sentences, ">i8")
+
+
+def _pairs(packed: bytes, kind: str) -> Indexes:
+    return np.frombuffer(packed, kind).reshape(-1, 2).astype(np.int64)
 
 
 def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:
     workspace = {"workspace": workspace_id}
     if found.removed:
-        run_sql(REMOVE, {**workspace, "ids": found.removed})
+        run_sql(sql.REMOVE, {**workspace, "ids": found.removed})
     _add(workspace_id, found.added)
     _move(workspace, found.moved)
     pair: Columns = {"community_id": "uuid", "entity_id": "uuid"}
     if found.left:
         with temporary_rows("left_members", pair, _named(found.left, entities)):
-            run_sql(LEAVE, workspace)
+            run_sql(sql.LEAVE, workspace)
     if found.joined:
         with temporary_rows("new_members", pair, _named(found.joined, entities)):
-            run_sql(JOIN, workspace)
-    run_sql(MARK, {**workspace, "ids": found.changed})
+            run_sql(sql.JOIN, workspace)
+    run_sql(sql.MARK, {**workspace, "ids": found.changed})
 
 
 def _named(
@@ -237,12 +189,12 @@ def _move(workspace: dict[str, Any], groups: Sequence[Group]) -> None:
     columns: Columns = {"id": "uuid", "level": "int2", "parent_id": "uuid", "size": "int4"}
     rows = ((group.id, group.level, group.parent, group.size) for group in groups)
     with temporary_rows("moved_communities", columns, rows):
-        run_sql(MOVE, workspace)
+        run_sql(sql.MOVE, workspace)
 
 
 def as_clusters(old: Mapping[UUID, Group], workspace_id: UUID) -> list[Cluster]:
     """The communities as clusters, parents before children, in an order that their ids decide."""
-    ordered = sorted(old.values(), key=lambda one: (one.level, one.id))
+    ordered = sorted(old.values(), key=lambda one: (one.level, one.id.int))
     place = {one.id: number for number, one in enumerate(ordered)}
     rest = other_topics_id(workspace_id)
     return [
@@ -335,7 +287,7 @@ def _new_id(members: Sequence[UUID], level: int, workspace_id: UUID, taken: set[
 def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
     """The difference, in an order that depends only on the ids."""
     found = Changes(removed=sorted(old.keys() - new.keys()))
-    children_before, children_now = _children(old.values()), _children(new.values())
+    has_other_parts = _with_other_parts(old, new)
     for group in new.values():
         before = old.get(group.id)
         if before is None:
@@ -347,13 +299,16 @@ def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
             found.joined.extend((group.id, entity) for entity in sorted(group.members - members))
             found.left.extend((group.id, entity) for entity in sorted(members - group.members))
         is_same = before is not None and not has_others and before.size == group.size
-        if not is_same or children_before[group.id] != children_now[group.id]:
+        if not is_same or group.id in has_other_parts:
             found.changed.append(group.id)
     return found
 
 
-def _children(groups: Iterable[Group]) -> defaultdict[UUID | None, set[UUID]]:
-    children: defaultdict[UUID | None, set[UUID]] = defaultdict(set)
-    for group in groups:
-        children[group.parent].add(group.id)
-    return children
+def _with_other_parts(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> set[UUID | None]:
+    """The parents that communities were added to, or taken from."""
+    found = {one.parent for one in new.values() if one.id not in old}
+    for before in old.values():
+        now = new.get(before.id)
+        if now is None or now.parent != before.parent:
+            found |= {before.parent, now.parent if now else None}
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -29,7 +29,7 @@ class Graph:
     ``pairs`` are the related nodes, each pair once and in order: the lower one, the higher one,
     their weight; ``degrees`` are the summed weights of each node. ``component_of`` numbers the
     connected component that each node is in, by the first node of each. ``named_in`` pairs nodes
-    with the first and last sentence of their relationships.
+    with the first and last sentence of their relationships, as far as they are known (``told``).
     """
 
     size: int
@@ -40,10 +40,8 @@ class Graph:
     _near: Any
 
     @classmethod
-    def of(cls, size: int, both: Indexes, weights: Weights, known: Indexes) -> Self:
-        """The graph of links in any order, in columns: both ends, shape ``(links, 2)``, the weight,
-        and the first and the last sentence of its evidence, ``UNKNOWN`` where there is none.
-        """
+    def of(cls, size: int, both: Indexes, weights: Weights) -> Self:
+        """The graph of links in any order: both ends, shape ``(links, 2)``, and the weight."""
         pairs = _pairs(both, weights)
         low, high, weight_of = pairs
         ends_of_pairs = np.concatenate([low, high])
@@ -52,7 +50,14 @@ class Graph:
         near = (half + half.T).tocsr()
         components = csgraph.connected_components(near, directed=False)[1] if size else []
         component_of = np.array(components, np.int64)
-        return cls(size, pairs, degrees, component_of, _named_in(both, known), near)
+        nothing = np.empty(0, np.int64)
+        return cls(size, pairs, degrees, component_of, (nothing, nothing), near)
+
+    def told(self, both: Indexes, sentences: Indexes) -> Self:
+        """The same with the first and last sentence of some links, by both ends; ``UNKNOWN`` where
+        there is none.
+        """
+        return replace(self, named_in=_named_in(both, sentences))
 
     def near(self, node: int) -> Mapping[int, float]:
         """A node's neighbours, with the weight of each pair."""
@@ -64,7 +69,7 @@ class Graph:
         """The connected components, single nodes included.
 
         >>> links = np.array([[0, 2], [2, 3]])
-        >>> Graph.of(4, links, np.ones(2), np.full_like(links, UNKNOWN)).components()
+        >>> Graph.of(4, links, np.ones(2)).components()
         [[0, 2, 3], [1]]
         """
         if not self.size:
@@ -72,6 +77,14 @@ class Graph:
         order = np.argsort(self.component_of, kind="stable")
         starts = np.flatnonzero(np.diff(self.component_of[order])) + 1
         return [component.tolist() for component in np.split(order, starts)]
+
+    def outside_largest(self, least: int) -> list[int] | None:
+        """The nodes outside the largest component; None if that has fewer than ``least``."""
+        sizes = np.bincount(self.component_of, minlength=1)
+        if sizes.max() < least:
+            return None
+        found: list[int] = np.flatnonzero(self.component_of != sizes.argmax()).tolist()
+        return found
 
     def sentences_by_component(self) -> Indexes:
         """How many sentences each component rests on, as far as they are known."""

@@ -17,6 +17,7 @@ import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -46,17 +47,21 @@ LEAST_GAIN: Final = 1e-6
 NOWHERE: Final = -1
 Homes = NDArray[np.int64]
 """The index of the cluster that each entity is in, or ``NOWHERE``."""
-Paths = dict[int, list[int]]
-"""The indexes of the clusters that an entity is in, from its root down."""
 
 
 @dataclass(slots=True)
 class _Topic:
-    """An earlier cluster; ``parent`` is an index in the same list."""
+    """An earlier cluster; ``parent`` is an index in the same list. Most are never copied."""
 
     level: int
     parent: int | None
-    members: set[int]
+    members: AbstractSet[int]
+
+    def to_change(self) -> set[int]:
+        """The members, for changes."""
+        if not isinstance(self.members, set):
+            self.members = set(self.members)
+        return self.members
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,8 @@ def is_due(now: Figures, last: Figures) -> bool:
 def brought_up_to_date(graph: Graph, old: Sequence[Cluster]) -> tuple[Sequence[Cluster], Figures]:
     """The old clusters with what changed since, without clustering the whole graph again."""
     gathered = {entity for one in old if one.is_rest for entity in one.members}
-    settled = frozenset[int]().union(*(one.members for one in old)) - gathered
+    roots = (one.members for one in old if one.level == 0)
+    settled = frozenset[int]().union(*roots) - gathered
     return _kept(hierarchy(graph, settled=settled, apart=gathered), old, graph)
 
 
@@ -150,21 +156,16 @@ def _brought_up_to_date(
         index: number for number, index in enumerate(i for i in range(len(old)) if i not in gone)
     }
     counts = _counts(graph, outside)
-    uncounted = set(np.flatnonzero(~counts).tolist())
     topics = [
         _Topic(
-            old[i].level,
-            None if (above := old[i].parent) is None else place[above],
-            set(old[i].members - uncounted),
+            old[i].level, None if (above := old[i].parent) is None else place[above], old[i].members
         )
         for i in place
     ]
-    found_in: defaultdict[int, list[int]] = defaultdict(list)
-    for index, one in enumerate(topics):
-        for entity in one.members:
-            found_in[entity].append(index)
-    paths: Paths = dict(found_in)
-    homeless = [entity for entity in np.flatnonzero(counts).tolist() if entity not in paths]
+    paths = _Paths(topics, graph.size)
+    for entity in np.flatnonzero(~counts & paths.are_known).tolist():
+        paths.leave(entity)
+    homeless = np.flatnonzero(counts & ~paths.are_known).tolist()
     left = _joined(homeless, topics, paths, graph)
     joined = set(homeless).difference(left)
     around = joined.union(*(graph.near(one) for one in joined))
@@ -173,8 +174,50 @@ def _brought_up_to_date(
     return [*found, *_new_parts(new, set(left), len(found), outside)]
 
 
+class _Paths:
+    """The topics that each entity is in: only the last is kept, since they are parts of others."""
+
+    def __init__(self, topics: Sequence[_Topic], size: int) -> None:
+        self._topics = topics
+        self._last = _homes(enumerate(topics), size)
+
+    @property
+    def are_known(self) -> NDArray[np.bool_]:
+        """Flag the entities that are in any topic."""
+        known: NDArray[np.bool_] = self._last != NOWHERE
+        return known
+
+    @property
+    def roots(self) -> Homes:
+        """The root of each entity, or ``NOWHERE``."""
+        tops = np.full(len(self._topics) + 1, NOWHERE)  # of NOWHERE, at the end
+        for index, one in enumerate(self._topics):
+            tops[index] = index if one.parent is None else tops[one.parent]
+        return tops[self._last]
+
+    def of(self, entity: int) -> list[int]:
+        """The indexes of an entity's topics, from its root down."""
+        path: list[int] = []
+        index = int(self._last[entity])
+        while index != NOWHERE:
+            path.append(index)
+            above = self._topics[index].parent
+            index = NOWHERE if above is None else above
+        return path[::-1]
+
+    def join(self, entity: int, index: int) -> None:
+        """Put an entity into a topic: a root, or a part of the last one that it is in."""
+        self._topics[index].to_change().add(entity)
+        self._last[entity] = index
+
+    def leave(self, entity: int) -> None:
+        for index in self.of(entity):
+            self._topics[index].to_change().discard(entity)
+        self._last[entity] = NOWHERE
+
+
 def _joined(
-    homeless: Sequence[int], topics: Sequence[_Topic], paths: Paths, graph: Graph
+    homeless: Sequence[int], topics: Sequence[_Topic], paths: _Paths, graph: Graph
 ) -> list[int]:
     """Have entities join the topics that they are most related to; returns those related to none.
 
@@ -184,36 +227,35 @@ def _joined(
     while True:
         for one in left:
             _join(one, topics, paths, graph)
-        still = [one for one in left if one not in paths]
+        still = [one for one in left if not paths.of(one)]
         if len(still) == len(left):
             return still
         left = still
 
 
-def _join(entity: int, topics: Sequence[_Topic], paths: Paths, graph: Graph) -> None:
+def _join(entity: int, topics: Sequence[_Topic], paths: _Paths, graph: Graph) -> None:
     """Have an entity join the most related topic, then its most related part, and so on down.
 
     It begins below the last one that it is in.
     """
-    path = paths.get(entity, [])
+    near = [(paths.of(other), weight) for other, weight in graph.near(entity).items()]
+    parent = next(reversed(paths.of(entity)), None)
     while True:
-        parent = path[-1] if path else None
         weights: defaultdict[int, list[float]] = defaultdict(list)
-        for other, weight in graph.near(entity).items():
-            for index in paths.get(other, ()):
+        for path, weight in near:
+            for index in path:
                 if topics[index].parent == parent:
                     weights[index].append(weight)
         best = max(weights, key=lambda index: (math.fsum(weights[index]), -index), default=None)
         if best is None:
             return
-        topics[best].members.add(entity)
-        path.append(best)
-        paths[entity] = path
+        paths.join(entity, best)
+        parent = best
 
 
-def _move(frontier: Iterable[int], roots: _Roots, topics: Sequence[_Topic], paths: Paths) -> None:
+def _move(frontier: Iterable[int], roots: _Roots, topics: Sequence[_Topic], paths: _Paths) -> None:
     """Move entities of the frontier to the root where modularity gains, and so on around them."""
-    waiting = deque(sorted(entity for entity in frontier if entity in roots.home))
+    waiting = deque(sorted(entity for entity in frontier if roots.home[entity] != NOWHERE))
     moved: dict[int, int] = {}
     queued = set(waiting)
     while waiting:
@@ -224,14 +266,12 @@ def _move(frontier: Iterable[int], roots: _Roots, topics: Sequence[_Topic], path
         roots.put(entity, best)
         moved[entity] = best
         near = roots.graph.near(entity)
-        around = {one for one in near if roots.home.get(one, best) != best} - queued
+        around = {one for one in near if roots.home[one] not in (NOWHERE, best)} - queued
         waiting.extend(sorted(around))
         queued |= around
     for entity, root in moved.items():
-        for index in paths[entity]:
-            topics[index].members.discard(entity)
-        topics[root].members.add(entity)
-        paths[entity] = [root]
+        paths.leave(entity)
+        paths.join(entity, root)
     for entity in moved:
         _join(entity, topics, paths, roots.graph)
 
@@ -239,23 +279,23 @@ def _move(frontier: Iterable[int], roots: _Roots, topics: Sequence[_Topic], path
 class _Roots:
     """The root of each entity, and what each would gain by another (``home``: indexes)."""
 
-    def __init__(self, paths: Paths, graph: Graph, counts: NDArray[np.bool_]) -> None:
+    def __init__(self, paths: _Paths, graph: Graph, counts: NDArray[np.bool_]) -> None:
         """``counts`` flags the entities of which modularity is."""
         self.graph = graph
-        self.home = {entity: path[0] for entity, path in paths.items()}
+        roots = paths.roots
+        self.home: list[int] = roots.tolist()
         self._total = float(graph.degrees[counts].sum())
         self._degree: list[float] = graph.degrees.tolist()
-        self._sums: defaultdict[int, float] = defaultdict(float)
-        for entity, root in self.home.items():
-            self._sums[root] += self._degree[entity]
+        has_one = roots != NOWHERE
+        self._sums: list[float] = np.bincount(roots[has_one], graph.degrees[has_one]).tolist()
 
     def best(self, entity: int) -> int:
         """The root with the greatest modularity for this entity: its own unless another gains."""
         own, degree = self.home[entity], self._degree[entity]
         weights: defaultdict[int, float] = defaultdict(float, {own: 0.0})
         for other, weight in self.graph.near(entity).items():
-            if other in self.home:
-                weights[self.home[other]] += weight
+            if (root := self.home[other]) != NOWHERE:
+                weights[root] += weight
         gains = {
             one: weight - degree / self._total * (self._sums[one] - degree * (one == own))
             for one, weight in weights.items()
@@ -289,7 +329,7 @@ def _new_parts(
 ) -> Iterator[Cluster]:
     """The new clusters of parts of the graph that no topic is related to."""
     alone = homeless - outside
-    topics = [_Topic(one.level, one.parent, set(one.members & alone)) for one in new]
+    topics = [_Topic(one.level, one.parent, one.members & alone) for one in new]
     for one in _without_empty(topics):
         yield replace(one, parent=None if one.parent is None else first + one.parent)
 
@@ -326,11 +366,15 @@ def _is_good_enough(kept: Figures, new: Figures) -> bool:
     )
 
 
-def _homes(clusters: Iterable[tuple[int, Cluster]], size: int) -> Homes:
+def _homes(clusters: Iterable[tuple[int, Cluster | _Topic]], size: int) -> Homes:
     """The last of these clusters that each entity is in."""
     homes = np.full(size, NOWHERE, np.int64)
-    for index, one in clusters:
-        homes[list(one.members)] = index
+    found = [(index, one.members) for index, one in clusters]
+    sizes = np.array([len(members) for _, members in found], np.int64)
+    entities = chain.from_iterable(members for _, members in found)
+    # Of an entity in several, the last one is left.
+    indexes = np.repeat(np.array([index for index, _ in found], np.int64), sizes)
+    homes[np.fromiter(entities, np.int64, sizes.sum())] = indexes
     return homes
 
 
@@ -338,7 +382,7 @@ def modularity(homes: Homes, graph: Graph) -> float:
     """Newman's modularity of the clusters that the entities are in; the others do not count.
 
     >>> links = np.array([[0, 1], [2, 3]])
-    >>> graph = Graph.of(5, links, np.ones(2), np.full_like(links, -1))
+    >>> graph = Graph.of(5, links, np.ones(2))
     >>> halves, whole = np.array([0, 0, 1, 1, -1]), np.array([0, 0, 0, 0, -1])
     >>> modularity(halves, graph), modularity(whole, graph)
     (0.5, 0.0)

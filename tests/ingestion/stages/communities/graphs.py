@@ -21,9 +21,7 @@ class Link(NamedTuple):
 
 
 def graph_of(size: int, links: Sequence[Link]) -> Graph:
-    return Graph.of(
-        size,
-        np.array([one[:2] for one in links], np.int64).reshape(-1, 2),
-        np.array([one.weight for one in links], np.float64),
-        np.array([one[3:] for one in links], np.int64).reshape(-1, 2),
-    )
+    both = np.array([one[:2] for one in links], np.int64).reshape(-1, 2)
+    sentences = np.array([one[3:] for one in links], np.int64).reshape(-1, 2)
+    weights = np.array([one.weight for one in links], np.float64)
+    return Graph.of(size, both, weights).told(both, sentences)

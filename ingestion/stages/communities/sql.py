@@ -1,0 +1,98 @@
+"""Statements of the communities stage: the graph as numbers, and what has to be written."""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+# Numbered by name, so that equal documents have equal topics in any workspace.
+NUMBER: Final[LiteralString] = """
+INSERT INTO numbered_entities (id, number)
+SELECT id, row_number() OVER (ORDER BY key, sense) - 1
+FROM ingestion_entity WHERE workspace_id = %(workspace)s
+"""
+ENTITIES: Final[LiteralString] = """
+SELECT coalesce(string_agg(uuid_send(id), ''::bytea ORDER BY number), '') FROM numbered_entities
+"""
+
+# Columns of packed numbers: a million rows would be five million objects.
+LINKS: Final[LiteralString] = """
+SELECT coalesce(string_agg(int4send(source.number) || int4send(target.number), ''::bytea), ''),
+       coalesce(string_agg(float8send(relationship.weight), ''::bytea), '')
+FROM ingestion_relationship AS relationship
+JOIN numbered_entities AS source ON source.id = relationship.source_id
+JOIN numbered_entities AS target ON target.id = relationship.target_id
+WHERE relationship.workspace_id = %(workspace)s
+"""
+
+# The first and the last sentence of the relationships of some entities. Overlapping chunks repeat
+# a sentence; its offset in the document identifies it. Which is the first and the last depends on
+# when documents were added, not on their ids: one that is added again has another.
+SENTENCES: Final[LiteralString] = """
+WITH document AS MATERIALIZED (
+    SELECT id, row_number() OVER (ORDER BY created_at, id) * %(places)s AS place
+      FROM ingestion_document WHERE workspace_id = %(workspace)s
+), link AS MATERIALIZED (
+    SELECT relationship.id, source.number AS source, target.number AS target
+      FROM numbered_entities AS source
+      JOIN ingestion_relationship AS relationship
+        ON relationship.workspace_id = %(workspace)s AND relationship.source_id = source.id
+      JOIN numbered_entities AS target ON target.id = relationship.target_id
+     WHERE %(nodes)s::int[] IS NULL OR source.number = ANY (%(nodes)s::int[])
+)
+SELECT coalesce(string_agg(int4send(source) || int4send(target), ''::bytea), ''),
+       coalesce(string_agg(int8send(first) || int8send(last), ''::bytea), '')
+FROM (SELECT source, target, min(document.place + evidence.start) AS first,
+             max(document.place + evidence.start) AS last
+        FROM link
+        JOIN ingestion_evidence AS evidence
+          ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = link.id
+        JOIN document ON document.id = evidence.document_id
+       GROUP BY source, target) AS told
+"""
+
+COMMUNITIES: Final[LiteralString] = """
+SELECT id, level, parent_id, size, members
+FROM ingestion_community AS community
+LEFT JOIN (SELECT community_id, string_agg(int4send(entity.number), ''::bytea) AS members
+             FROM ingestion_communitymember AS member
+             JOIN numbered_entities AS entity ON entity.id = member.entity_id
+            WHERE member.workspace_id = %(workspace)s
+            GROUP BY community_id) AS membership ON community_id = community.id
+WHERE community.workspace_id = %(workspace)s
+"""
+
+REMOVE: Final[LiteralString] = """
+DELETE FROM ingestion_community
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+"""
+
+MOVE: Final[LiteralString] = """
+UPDATE ingestion_community AS community
+SET level = moved.level, parent_id = moved.parent_id, size = moved.size
+FROM moved_communities AS moved
+WHERE community.workspace_id = %(workspace)s AND community.id = moved.id
+"""
+
+MARK: Final[LiteralString] = """
+UPDATE ingestion_community SET is_changed = true
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[]) AND NOT is_changed
+"""
+
+LEAVE: Final[LiteralString] = """
+DELETE FROM ingestion_communitymember AS member
+USING left_members AS gone
+WHERE member.workspace_id = %(workspace)s
+  AND member.community_id = gone.community_id AND member.entity_id = gone.entity_id
+  AND member.entity_id = ANY (ARRAY(SELECT entity_id FROM left_members))
+"""
+
+# An entity deleted since it was read joins nothing; the others cannot be deleted until this
+# transaction ends.
+JOIN: Final[LiteralString] = """
+INSERT INTO ingestion_communitymember (workspace_id, community_id, entity_id)
+SELECT %(workspace)s, new.community_id, new.entity_id
+FROM new_members AS new
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = new.entity_id
+FOR KEY SHARE OF entity
+"""
