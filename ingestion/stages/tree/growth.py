@@ -320,8 +320,11 @@ def embedded(texts: Sequence[str], embedder: Embedder, tick: Tick) -> list[Vecto
 
 def as_stored(vector: Vectors) -> Vectors:
     """A vector in half precision, of length one again: what is above is the same if it is read."""
-    half = vector.astype(np.float16).astype(np.float32)
-    return (half / (float(np.linalg.norm(half)) or 1.0)).astype(np.float32)
+    return of_length_one(vector.astype(np.float16).astype(np.float32))
+
+
+def of_length_one(vector: Vectors) -> Vectors:
+    return (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32, copy=False)
 
 
 def digest_of(children: Iterable[UUID], fingerprint: str, writer: str) -> str:

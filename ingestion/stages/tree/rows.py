@@ -10,11 +10,11 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from ingestion.models import SummaryEdge, SummaryLayout, SummaryNode, SummaryTree
-from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, as_stored
+from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, of_length_one
 from ingestion.stages.tree.layout import Layout
 from ingestion.vectors.chunks import vectors_of
 from kb_project.llm.ports import Vectors
-from kb_project.sql import run_sql
+from kb_project.sql import ROWS_AT_ONCE, run_sql
 from kb_project.text.regions import from_json
 from kb_project.text.words import one_line
 
@@ -55,6 +55,7 @@ SELECT leaves.document_id, leaves.digest, leaves.chunks
 
 # The root of each document: the top of its tree, or its only chunk.
 ROOTS: Final[LiteralString] = """
+SELECT id, is_chunk, identity FROM (
 SELECT t.root_id AS id, false AS is_chunk, t.root_id::text AS identity, d.title, d.created_at
   FROM ingestion_summarytree AS t
   JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = t.document_id
@@ -68,7 +69,7 @@ SELECT c.id, true, c.id::text || md5(c.context), d.title, d.created_at
  WHERE c.workspace_id = %(workspace)s AND NOT EXISTS (
        SELECT FROM ingestion_chunk AS other
         WHERE other.workspace_id = %(workspace)s AND other.document_id = c.document_id
-          AND other.id <> c.id)
+          AND other.id <> c.id)) AS root
  ORDER BY title, created_at, identity
 """
 
@@ -83,7 +84,7 @@ SELECT t.digest, t.writer, (
 """
 
 CHUNKS: Final[LiteralString] = """
-SELECT c.document_id, c.id, c.text, c.tokens, c.start, halfvec_send(v.vector), c.regions
+SELECT c.document_id, c.id, c.text, c.tokens, c.start, c.regions, halfvec_send(v.vector)
   FROM ingestion_chunk AS c
   JOIN ingestion_chunkembedding AS v
     ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id AND v.fingerprint = %(fingerprint)s
@@ -126,14 +127,16 @@ DELETE FROM ingestion_summarynode WHERE workspace_id = %(workspace)s AND documen
 
 # Locks leaves until the tree is saved; the count shows whether any is gone.
 HOLD_CHUNKS: Final[LiteralString] = """
-SELECT id FROM ingestion_chunk
- WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
- ORDER BY id FOR KEY SHARE
+SELECT count(*) FROM (
+    SELECT FROM ingestion_chunk
+     WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+     ORDER BY id FOR KEY SHARE) AS held
 """
 HOLD_NODES: Final[LiteralString] = """
-SELECT id FROM ingestion_summarynode
- WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
- ORDER BY id FOR KEY SHARE
+SELECT count(*) FROM (
+    SELECT FROM ingestion_summarynode
+     WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
+     ORDER BY id FOR KEY SHARE) AS held
 """
 EDGES: Final[LiteralString] = """
 SELECT e.id, e.parent_id, e.chunk_id, e.node_id, e.probability
@@ -193,14 +196,18 @@ SELECT coalesce((SELECT job.state = 'done' OR job.state = 'running' AND NOT EXIS
 """
 
 
-def vector_of(sent: bytes) -> Vectors:
-    """A stored vector, of length one again."""
-    return as_stored(vectors_of([sent])[0])
+def _vectors(sent: Sequence[bytes]) -> Iterator[Vectors]:
+    """Stored vectors, of length one again."""
+    for first in range(0, len(sent), ROWS_AT_ONCE):
+        for vector in vectors_of(sent[first : first + ROWS_AT_ONCE]):
+            yield of_length_one(vector)
 
 
 def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
     """Document and leaf, in the order of the documents' text."""
-    for document, id_, text, tokens, start, vector, regions in run_sql(CHUNKS, values):
+    rows = run_sql(CHUNKS, values)
+    vectors = _vectors([row[-1] for row in rows])
+    for (document, id_, text, tokens, start, regions, _), vector in zip(rows, vectors, strict=True):
         yield (
             document,
             Item(
@@ -208,7 +215,7 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
                 is_chunk=True,
                 text=text,
                 tokens=tokens,
-                vector=vector_of(vector),
+                vector=vector,
                 start=start,
                 regions=tuple(from_json(json.loads(regions))),
             ),
@@ -231,10 +238,13 @@ def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, StoredNo
     ids = [row[1] for row in rows]
     for node, *place, quote in run_sql(SOURCES, {"workspace": values["workspace"], "nodes": ids}):
         quotes[node].append(Quote(one_line(quote), *place))
-    for document, id_, digest, text, tokens, written_by, vector in rows:
+    vectors = _vectors([row[-1] for row in rows])
+    for (document, id_, digest, text, tokens, written_by, _), vector in zip(
+        rows, vectors, strict=True
+    ):
         sources = tuple(quotes[id_])
         summary = Summary(text, tokens, written_by, sources)
-        yield document, StoredNode(digest, summary.as_item(id_, vector_of(vector)), summary)
+        yield document, StoredNode(digest, summary.as_item(id_, vector), summary)
 
 
 def layouts(values: dict[str, Any]) -> dict[UUID | None, Layout]:
@@ -303,9 +313,7 @@ def save_nodes(
     known = set(stored.values_list("pk", flat=True))
     new = [node for node in nodes if node.draft.id not in known]
     SummaryNode.objects.bulk_create(_row(workspace_id, node, fingerprint) for node in new)
-    SummaryEdge.objects.bulk_create(
-        (edge for node in new for edge in _edges(workspace_id, node)), batch_size=2_000
-    )
+    _add_edges(workspace_id, (edge for node in new for edge in _edges(node)))
     values = {"workspace": workspace_id, "document": tree.document_id, "number": len(new)}
     run_sql(COUNT_MORE, values)
     return {node.draft.id for node in new}
@@ -313,15 +321,27 @@ def save_nodes(
 
 def _save_edges(workspace_id: UUID, document_id: UUID | None, nodes: Iterable[Node]) -> None:
     """Make the edges of a tree those of its nodes; those that stay are not written again."""
-    missing = {
-        (edge.parent_id, edge.chunk_id, edge.node_id, edge.probability): edge
-        for node in nodes
-        for edge in _edges(workspace_id, node)
-    }
+    missing = dict.fromkeys((edge for node in nodes for edge in _edges(node)), True)
     scope = {"workspace": workspace_id, "document": document_id}
-    gone = [id_ for id_, *edge in run_sql(EDGES, scope) if missing.pop(tuple(edge), None) is None]
+    gone = [id_ for id_, *edge in run_sql(EDGES, scope) if not missing.pop(tuple(edge), False)]
     run_sql(FORGET_EDGES, {"workspace": workspace_id, "edges": gone})
-    SummaryEdge.objects.bulk_create(missing.values(), batch_size=2_000)
+    _add_edges(workspace_id, missing)
+
+
+def _add_edges(workspace_id: UUID, edges: Iterable[_Edge]) -> None:
+    SummaryEdge.objects.bulk_create(
+        (
+            SummaryEdge(
+                workspace_id=workspace_id,
+                parent_id=parent,
+                chunk_id=chunk,
+                node_id=node,
+                probability=probability,
+            )
+            for parent, chunk, node, probability in edges
+        ),
+        batch_size=2_000,
+    )
 
 
 def _holds(workspace_id: UUID, items: Iterable[Item]) -> bool:
@@ -329,9 +349,9 @@ def _holds(workspace_id: UUID, items: Iterable[Item]) -> bool:
     below = {item.id: item.is_chunk for item in items}
     chunks = [id_ for id_, is_chunk in below.items() if is_chunk]
     others = [id_ for id_, is_chunk in below.items() if not is_chunk]
-    held = run_sql(HOLD_CHUNKS, {"workspace": workspace_id, "ids": chunks})
-    held += run_sql(HOLD_NODES, {"workspace": workspace_id, "ids": others})
-    return len(held) == len(below)
+    [(held,)] = run_sql(HOLD_CHUNKS, {"workspace": workspace_id, "ids": chunks})
+    [(more,)] = run_sql(HOLD_NODES, {"workspace": workspace_id, "ids": others})
+    return bool(held + more == len(below))
 
 
 def _row(workspace_id: UUID, node: Node, fingerprint: str) -> SummaryNode:
@@ -351,12 +371,12 @@ def _row(workspace_id: UUID, node: Node, fingerprint: str) -> SummaryNode:
     )
 
 
-def _edges(workspace_id: UUID, node: Node) -> Iterator[SummaryEdge]:
+# Of a node to a chunk or a node below it, with the probability. As objects, those of a large tree
+# would take longer to make than all else.
+_Edge = tuple[UUID, UUID | None, UUID | None, float]
+
+
+def _edges(node: Node) -> Iterator[_Edge]:
     for item, probability in node.draft.children:
-        yield SummaryEdge(
-            workspace_id=workspace_id,
-            parent_id=node.draft.id,
-            chunk_id=item.id if item.is_chunk else None,
-            node_id=None if item.is_chunk else item.id,
-            probability=probability,
-        )
+        chunk, below = (item.id, None) if item.is_chunk else (None, item.id)
+        yield node.draft.id, chunk, below, probability
