@@ -103,10 +103,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What a report is written from."""
+    """What a report is written from. Of many members (``size``), those that may matter to it."""
 
     members: tuple[Member, ...]
     sentences: tuple[Sentence, ...]
+    size: int = 0
     links: int = 0
     documents: int = 0
     title: str = ""
@@ -133,7 +134,7 @@ def write(topic: Topic) -> Report:
         chosen.sort(key=lambda one: one != first)
     most = min(MOST_SUMMARY, max(1, len(chosen) // 3))
     summary, findings = chosen[:most], chosen[most : most + MOST_FINDINGS]
-    figures = len(topic.members), topic.links, topic.documents
+    figures = max(topic.size, len(topic.members)), topic.links, topic.documents
     return Report(
         title=topic.title,
         summary=join_sentences([sentence.text for sentence in summary]),

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
+from struct import Struct
 from typing import Any, Final
 from uuid import UUID
 
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
-from ingestion.stages.reports import sections, sql
+from ingestion.stages.reports import sections, titles_sql as sql
 from ingestion.stages.reports.sections import Passage
 from ingestion.stages.reports.titles import Name, TitleSubject, titles
 from kb_project.sql import run_sql
@@ -26,6 +27,10 @@ MOST_TOGETHER: Final = 500
 more: nobody reads thousands side by side, and each change would title all of them again."""
 MOST_MEMBERS: Final = 500
 """Members of a topic, by rank, whose mentions and relationships decide its title."""
+
+
+MENTION: Final = Struct("!16si")
+"""The passage of a mention, and where it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class _Naming:
     def __init__(self, workspace_id: UUID) -> None:
         self._workspace_id = workspace_id
         self._rest = other_topics_id(workspace_id)
-        self._passages: dict[UUID, Passage] = {}
+        self._passages: dict[bytes, Passage] = {}
         # The titles above and of each topic; the topics with another title, or under one.
         self._paths: dict[UUID | None, tuple[str, ...]] = {None: (OTHER_TOPICS,)}
         self._renamed: set[UUID | None] = set()
@@ -115,12 +120,17 @@ class _Naming:
         chiefs = run_sql(sql.CHIEF, values)
         values["chief_of"] = [community for community, _ in chiefs]
         values["chiefs"] = [entity for _, entity in chiefs]
-        mentions = run_sql(sql.MENTIONS, values)
-        missing = {chunk for _, chunk, _ in mentions} - self._passages.keys()
-        self._passages |= sections.passages(self._workspace_id, missing)
-        for id_, chunk, starts in mentions:
-            if passage := self._passages.get(chunk):
-                subjects[id_].mentions.update(passage.at(start) for start in starts)
+        mentions = [(id_, bytes(packed)) for id_, packed in run_sql(sql.MENTIONS, values)]
+        named = {chunk for _, packed in mentions for chunk, _ in MENTION.iter_unpack(packed)}
+        missing = [UUID(bytes=chunk) for chunk in named - self._passages.keys()]
+        found = sections.passages(self._workspace_id, missing)
+        self._passages |= {id_.bytes: passage for id_, passage in found.items()}
+        for id_, packed in mentions:
+            subjects[id_].mentions.update(
+                passage.at(start)
+                for chunk, start in MENTION.iter_unpack(packed)
+                if (passage := self._passages.get(chunk))
+            )
         for (id_, links), group in groupby(run_sql(sql.NAMES, values), key=lambda row: row[:2]):
             subjects[id_].links = links
             subjects[id_].names = [Name(*row[2:]) for row in group]

@@ -6,13 +6,15 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
 from math import log1p
 from typing import Any, Final
 from uuid import UUID
 
 from ingestion.stages.reports import sections, sql
 from ingestion.stages.reports.context import Kind, Record, TopicRecords
-from ingestion.stages.reports.extractive import Member, Sentence, Topic
+from ingestion.stages.reports.extractive import NAMING, Member, Sentence, Topic
 from kb_project.sql import Columns, Row, run_sql, temporary_rows
 from kb_project.text.regions import from_json
 from kb_project.text.statements import Statement, StatementKind, quotable
@@ -23,6 +25,12 @@ MOST_EVIDENCE: Final = 40
 MOST_INTRODUCTIONS: Final = 60
 # What belongs to no topic has thousands of parts, of which a report can show a dozen sentences.
 MOST_CHILDREN: Final = 200
+# Members up to which all of a topic are read, and of a larger one beside those that its sentences
+# name: the one with most weight may open the report.
+FEW_MEMBERS: Final = 1_000
+CHIEF_MEMBERS: Final = 20
+# Passages whose statements are kept for the topics of the level above.
+KEPT_PASSAGES: Final = 5_000
 # Passages of a topic that are read for a report by a model; fewer fit into a prompt.
 MOST_PASSAGES: Final = 60
 # A longer span is not a sentence to quote.
@@ -38,27 +46,38 @@ def topics(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Topic]:
     if not ids:
         return {}
     values = {"workspace": workspace_id, "ids": list(ids)}
-    ties = {(row[0], row[1]): (row[2], row[3]) for row in run_sql(sql.TIES, values)}
-    links: defaultdict[UUID, int] = defaultdict(int)
-    for (community, _), (_, count) in ties.items():
-        links[community] += count
+    sentences = _sentences(values)
+    named = {
+        id_
+        for one in chain.from_iterable(sentences.values())
+        for id_ in one.entities | one.introduces
+    }
+    chosen = {
+        **values,
+        "named": list(named),
+        "few": FEW_MEMBERS,
+        "chief": CHIEF_MEMBERS,
+        "worths": json.dumps(NAMING),
+    }
     members: defaultdict[UUID, list[Member]] = defaultdict(list)
-    for community, id_, name, type_, rank in run_sql(sql.MEMBERS, values):
+    figures: dict[UUID, tuple[int, int]] = {}
+    for community, id_, name, type_, rank, tie, size, ends in run_sql(sql.MEMBERS, chosen):
         # Its rank in the workspace, plus the weight of its ties to the community.
-        tie = max(0.0, ties.get((community, id_), (0, 0))[0])
-        members[community].append(Member(id_, name, type_, rank + log1p(tie)))
+        members[community].append(Member(id_, name, type_, rank + log1p(max(0.0, tie or 0.0))))
+        figures[community] = size, int(ends) // 2
     documents = {row[0]: row[1] for row in run_sql(sql.DOCUMENTS, values)}
     titles: dict[UUID, str] = dict(run_sql(sql.TITLES, values))
-    sentences = _sentences(values)
     return {
         community: Topic(
             members=tuple(members[community]),
             sentences=tuple(sentences[community]),
-            links=links[community] // 2,
+            size=size,
+            links=links,
             documents=documents.get(community, 0),
             title=titles.get(community, ""),
         )
         for community in ids
+        for size, links in (figures.get(community, (0, 0)),)
     }
 
 
@@ -124,11 +143,8 @@ def _pooled(rows: Iterable[Row]) -> Spans:
 def _stated(workspace_id: UUID, spans: Spans) -> Spans:
     """The sentences around the spans; list entries if a community has no sentence."""
     chunks = {chunk for inside in spans.values() for chunk, _, _ in inside}
-    rows = run_sql(sql.CHUNKS, {"workspace": workspace_id, "chunks": sorted(chunks)})
-    passages = {
-        chunk: (start, quotable(text, from_json(json.loads(regions))))
-        for chunk, start, text, regions in rows
-    }
+    rows = run_sql(sql.CHUNKS, {"workspace": workspace_id, "chunks": list(chunks)})
+    passages = {chunk: (start, _quotable(text, regions)) for chunk, start, text, regions in rows}
     found: list[Row] = []
     for community, inside in spans.items():
         stated: defaultdict[StatementKind, list[Row]] = defaultdict(list)
@@ -139,6 +155,12 @@ def _stated(workspace_id: UUID, spans: Spans) -> Spans:
                 stated[one.kind].append(row)
         found += stated[StatementKind.SENTENCE] or stated[StatementKind.ENTRY]
     return _pooled(found)
+
+
+@lru_cache(maxsize=KEPT_PASSAGES)
+def _quotable(text: str, regions: str) -> list[Statement]:
+    """A topic's passages are also those of the topics that it is part of."""
+    return quotable(text, from_json(json.loads(regions)))
 
 
 def _around(start: int, end: int, statements: Iterable[Statement]) -> Statement | None:

@@ -288,7 +288,8 @@ def digest_of_topic(topic: Topic) -> str:
         )
         for one in topic.sentences
     )
-    return _digest(members, sentences, topic.links, topic.documents, topic.title)
+    unread = [topic.size] if topic.size > len(members) else []
+    return _digest(members, sentences, topic.links, topic.documents, topic.title, *unread)
 
 
 def digest_of_prompt(author: str, prompt: Prompt, made: Context) -> str:

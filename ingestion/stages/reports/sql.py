@@ -1,4 +1,4 @@
-"""SQL of what reports on a batch of communities, and their titles, are made from.
+"""SQL of what reports on a batch of communities are made from.
 
 Each table is read by keys that come as arrays, and what they find is joined by hashing: a batch
 costs its own rows, whatever the planner believes about the sizes of tables. Arrays rather than
@@ -21,7 +21,7 @@ WITH member AS MATERIALIZED (
 INSIDE: Final[LiteralString] = (
     MEMBER
     + """, near AS MATERIALIZED (
-    SELECT id, source_id, target_id, weight, description FROM ingestion_relationship
+    SELECT id, source_id, target_id, weight FROM ingestion_relationship
     WHERE workspace_id = %(workspace)s AND source_id = ANY (ARRAY(SELECT entity_id FROM member))
 ), inside AS MATERIALIZED (
     SELECT a.community_id, near.*
@@ -32,27 +32,44 @@ INSIDE: Final[LiteralString] = (
 )
 
 # --- reports made of the documents' sentences -----------------------------------------------------
+# The members of each community, with the weight of their ties to it, its size and how many ends of
+# relationships it has. Of a large one, those that %(named)s has, and the chief ones: tens of
+# thousands of others would say nothing. Each relationship inside counts for both ends. What is
+# returned is added in order: the last digit of a sum decides ties, and must not depend on the plan.
 MEMBERS: Final[LiteralString] = (
-    MEMBER
-    + """
-SELECT member.community_id, entity.id, entity.name, entity.type, entity.rank
-FROM member
-JOIN ingestion_entity AS entity
-  ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
- AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))
-"""
-)
-
-# Each relationship inside a community counts for both ends. Weights are added in order: the last
-# digit of a sum decides ties, and must not depend on the query plan.
-TIES: Final[LiteralString] = (
     INSIDE
-    + """
-SELECT community_id, entity_id, sum(weight ORDER BY weight), count(*)
-FROM (SELECT community_id, source_id AS entity_id, weight FROM inside
-      UNION ALL
-      SELECT community_id, target_id, weight FROM inside) AS ends
-GROUP BY community_id, entity_id
+    + """, ends AS MATERIALIZED (
+    SELECT community_id, source_id AS entity_id, weight FROM inside
+    UNION ALL
+    SELECT community_id, target_id, weight FROM inside
+), tie AS (
+    SELECT community_id, entity_id, sum(weight) AS weight, count(*) AS ends
+    FROM ends GROUP BY community_id, entity_id
+), ranked AS (
+    SELECT community_id, entity.id, entity.name, entity.type, entity.rank,
+           count(*) OVER (PARTITION BY community_id) AS size,
+           sum(tie.ends) OVER (PARTITION BY community_id) AS ends,
+           row_number() OVER (
+               PARTITION BY community_id
+               ORDER BY (entity.rank + ln(1 + greatest(0, tie.weight)))
+                        * coalesce((%(worths)s::jsonb ->> entity.type)::float8, 1) DESC,
+                        entity.name, entity.id) AS place
+    FROM member
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
+     AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))
+    LEFT JOIN tie USING (community_id, entity_id)
+), chosen AS MATERIALIZED (
+    SELECT * FROM ranked
+    WHERE size <= %(few)s OR place <= %(chief)s OR id = ANY (%(named)s::uuid[])
+)
+SELECT chosen.community_id, id, name, type, rank, tied.weight, size, coalesce(chosen.ends, 0)
+FROM chosen
+LEFT JOIN (SELECT ends.community_id, ends.entity_id, sum(weight ORDER BY weight) AS weight
+             FROM ends
+             JOIN chosen ON chosen.community_id = ends.community_id AND chosen.id = ends.entity_id
+            GROUP BY ends.community_id, ends.entity_id) AS tied
+  ON tied.community_id = chosen.community_id AND tied.entity_id = chosen.id
 """
 )
 
@@ -179,7 +196,15 @@ JOIN ingestion_entity AS entity
 """
 )
 RELATIONSHIPS: Final[LiteralString] = (
-    INSIDE + "SELECT community_id, id, source_id, target_id, description FROM inside"
+    INSIDE
+    + """
+SELECT inside.community_id, relationship.id, relationship.source_id, relationship.target_id,
+       relationship.description
+FROM inside
+JOIN ingestion_relationship AS relationship
+  ON relationship.workspace_id = %(workspace)s AND relationship.id = inside.id
+ AND relationship.id = ANY (ARRAY(SELECT id FROM inside))
+"""
 )
 
 # Overlapping chunks may yield the same claim: it counts once.
@@ -266,78 +291,6 @@ ORDER BY community_id, place
 )
 
 # --- titles ---------------------------------------------------------------------------------------
-COMMUNITIES: Final[LiteralString] = """
-SELECT level, parent_id, id, title, is_changed FROM ingestion_community
-WHERE workspace_id = %(workspace)s
-ORDER BY level, parent_id NULLS FIRST, id
-"""
-
-# The members of the communities that titles are made from: all of them, but for very large topics.
-CHIEF: Final[LiteralString] = (
-    MEMBER
-    + """
-SELECT community_id, entity_id FROM (
-    SELECT member.community_id, entity.id AS entity_id,
-           row_number() OVER (PARTITION BY member.community_id
-                              ORDER BY entity.rank DESC, entity.mention_count DESC, entity.name,
-                                       entity.id) AS place
-    FROM member
-    JOIN ingestion_entity AS entity
-      ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
-     AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))) AS ranked
-WHERE place <= %(most_members)s
-"""
-)
-MENTIONS: Final[LiteralString] = """
-SELECT chief.community_id, mention.chunk_id, array_agg(mention.start)
-FROM unnest(%(chief_of)s::uuid[], %(chiefs)s::uuid[]) AS chief (community_id, entity_id)
-JOIN ingestion_mention AS mention
-  ON mention.workspace_id = %(workspace)s AND mention.entity_id = chief.entity_id
- AND mention.entity_id = ANY (%(chiefs)s::uuid[])
-GROUP BY chief.community_id, mention.chunk_id
-"""
-
-# The members with most relationships inside their topic; a relationship counts for both ends.
-NAMES: Final[LiteralString] = (
-    MEMBER
-    + """, chief AS MATERIALIZED (
-    SELECT chosen.community_id, entity.id AS entity_id, entity.name, entity.type, entity.rank,
-           entity.mention_count
-    FROM unnest(%(chief_of)s::uuid[], %(chiefs)s::uuid[]) AS chosen (community_id, entity_id)
-    JOIN ingestion_entity AS entity
-      ON entity.workspace_id = %(workspace)s AND entity.id = chosen.entity_id
-     AND entity.id = ANY (%(chiefs)s::uuid[])
-), ends AS MATERIALIZED (
-    SELECT source_id AS entity_id, target_id AS other_id, weight FROM ingestion_relationship
-    WHERE workspace_id = %(workspace)s AND source_id = ANY (%(chiefs)s::uuid[])
-    UNION ALL
-    SELECT target_id, source_id, weight FROM ingestion_relationship
-    WHERE workspace_id = %(workspace)s AND target_id = ANY (%(chiefs)s::uuid[])
-), tied AS (
-    SELECT chief.community_id, chief.entity_id, chief.name, chief.type, chief.rank,
-           chief.mention_count,
-           coalesce(sum(ends.weight ORDER BY ends.weight)
-                    FILTER (WHERE there.entity_id IS NOT NULL), 0) AS inside,
-           coalesce(sum(ends.weight ORDER BY ends.weight), 0) AS everywhere
-    FROM chief
-    LEFT JOIN ends ON ends.entity_id = chief.entity_id
-    LEFT JOIN member AS there
-      ON there.entity_id = ends.other_id AND there.community_id = chief.community_id
-    GROUP BY chief.community_id, chief.entity_id, chief.name, chief.type, chief.rank,
-             chief.mention_count
-), placed AS (
-    SELECT *, sum(inside) OVER (PARTITION BY community_id) / 2 AS links,
-           row_number() OVER (PARTITION BY community_id
-                              ORDER BY inside DESC, rank DESC, mention_count DESC, name,
-                                       entity_id) AS place
-    FROM tied
-)
-SELECT community_id, links, name, type, inside, everywhere FROM placed
-WHERE place <= %(most_names)s
-ORDER BY community_id, place
-"""
-)
-
 # Each passage with the headings above it and those in it: offset, level and text.
 HEADINGS: Final[LiteralString] = """
 WITH passage AS MATERIALIZED (
@@ -362,27 +315,6 @@ JOIN ingestion_document AS document
 TITLES: Final[LiteralString] = """
 SELECT id, title FROM ingestion_community
 WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
-"""
-
-SAVE_TITLES: Final[LiteralString] = """
-UPDATE ingestion_community AS community SET title = named.title
-FROM unnest(%(ids)s::uuid[], %(titles)s::text[]) AS named (id, title)
-WHERE community.workspace_id = %(workspace)s AND community.id = named.id
-  AND community.id = ANY (%(ids)s::uuid[])
-"""
-
-# A title says what sets a topic apart, so it may change when another topic does.
-MARK_RENAMED: Final[LiteralString] = """
-WITH report AS MATERIALIZED (
-    SELECT community_id, title FROM ingestion_communityreport
-    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
-      AND written_by = 'extractive'
-)
-UPDATE ingestion_community AS community SET is_changed = true
-FROM report
-WHERE community.workspace_id = %(workspace)s AND community.id = report.community_id
-  AND community.id = ANY (%(ids)s::uuid[])
-  AND NOT community.is_changed AND report.title <> community.title
 """
 
 # A topic quotes its sub-topics, so a change below is a change of everything above it.

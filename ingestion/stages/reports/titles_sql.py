@@ -1,0 +1,96 @@
+"""SQL of what topics are named after, and of their titles. See ``sql`` for its rules."""
+
+from __future__ import annotations
+
+from typing import Final, LiteralString
+
+from ingestion.stages.reports.sql import MEMBER
+
+COMMUNITIES: Final[LiteralString] = """
+SELECT level, parent_id, id, title, is_changed FROM ingestion_community
+WHERE workspace_id = %(workspace)s
+ORDER BY level, parent_id NULLS FIRST, id
+"""
+
+# The members of the communities that titles are made from: all of them, but for very large topics.
+CHIEF: Final[LiteralString] = (
+    MEMBER
+    + """
+SELECT community_id, entity_id FROM (
+    SELECT member.community_id, entity.id AS entity_id,
+           row_number() OVER (PARTITION BY member.community_id
+                              ORDER BY entity.rank DESC, entity.mention_count DESC, entity.name,
+                                       entity.id) AS place
+    FROM member
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
+     AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))) AS ranked
+WHERE place <= %(most_members)s
+"""
+)
+# Packed: a hundred thousand rows would be as many ids and lists.
+MENTIONS: Final[LiteralString] = """
+SELECT chief.community_id,
+       string_agg(uuid_send(mention.chunk_id) || int4send(mention.start), ''::bytea)
+FROM unnest(%(chief_of)s::uuid[], %(chiefs)s::uuid[]) AS chief (community_id, entity_id)
+JOIN ingestion_mention AS mention
+  ON mention.workspace_id = %(workspace)s AND mention.entity_id = chief.entity_id
+ AND mention.entity_id = ANY (%(chiefs)s::uuid[])
+GROUP BY chief.community_id
+"""
+
+# The members with most relationships inside their topic; a relationship counts for both ends.
+NAMES: Final[LiteralString] = (
+    MEMBER
+    + """, ends AS MATERIALIZED (
+    SELECT source_id AS entity_id, target_id AS other_id, weight FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND source_id = ANY (%(chiefs)s::uuid[])
+    UNION ALL
+    SELECT target_id, source_id, weight FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND target_id = ANY (%(chiefs)s::uuid[])
+), tied AS (
+    SELECT chief.community_id, chief.entity_id,
+           coalesce(sum(ends.weight ORDER BY ends.weight)
+                    FILTER (WHERE there.entity_id IS NOT NULL), 0) AS inside,
+           coalesce(sum(ends.weight ORDER BY ends.weight), 0) AS everywhere
+    FROM unnest(%(chief_of)s::uuid[], %(chiefs)s::uuid[]) AS chief (community_id, entity_id)
+    LEFT JOIN ends ON ends.entity_id = chief.entity_id
+    LEFT JOIN member AS there
+      ON there.entity_id = ends.other_id AND there.community_id = chief.community_id
+    GROUP BY chief.community_id, chief.entity_id
+), placed AS (
+    SELECT tied.*, name, type, sum(inside) OVER (PARTITION BY community_id) / 2 AS links,
+           row_number() OVER (PARTITION BY community_id
+                              ORDER BY inside DESC, rank DESC, mention_count DESC, name,
+                                       entity_id) AS place
+    FROM tied
+    JOIN ingestion_entity AS entity
+      ON entity.workspace_id = %(workspace)s AND entity.id = entity_id
+     AND entity.id = ANY (%(chiefs)s::uuid[])
+)
+SELECT community_id, links, name, type, inside, everywhere FROM placed
+WHERE place <= %(most_names)s
+ORDER BY community_id, place
+"""
+)
+
+SAVE_TITLES: Final[LiteralString] = """
+UPDATE ingestion_community AS community SET title = named.title
+FROM unnest(%(ids)s::uuid[], %(titles)s::text[]) AS named (id, title)
+WHERE community.workspace_id = %(workspace)s AND community.id = named.id
+  AND community.id = ANY (%(ids)s::uuid[])
+"""
+
+# A title says what sets a topic apart, so it may change when another topic does.
+MARK_RENAMED: Final[LiteralString] = """
+WITH report AS MATERIALIZED (
+    SELECT community_id, title FROM ingestion_communityreport
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
+      AND written_by = 'extractive'
+)
+UPDATE ingestion_community AS community SET is_changed = true
+FROM report
+WHERE community.workspace_id = %(workspace)s AND community.id = report.community_id
+  AND community.id = ANY (%(ids)s::uuid[])
+  AND NOT community.is_changed AND report.title <> community.title
+"""
