@@ -95,6 +95,8 @@ def written_out(words: tuple[str, ...]) -> tuple[str, ...]:
     """
     if "co" in words and not {"op", "operative"}.isdisjoint(words):
         words = tuple(re.sub(r"\bco op(erative)?\b", "cooperative", " ".join(words)).split())
+    if WRITTEN_OUT.keys().isdisjoint(words):
+        return words
     return tuple(WRITTEN_OUT.get(word, word) for word in words)
 
 
