@@ -61,7 +61,9 @@ class ModelsApi(WorkspaceAPIView):
             help_text="Stored encrypted and never returned. Kept if omitted; '' removes it.",
         )
         is_local = serializers.BooleanField(
-            required=False, help_text="Use the local tier even if the installation has a model."
+            required=False,
+            help_text="Use the local tier even if the installation has a model; true drops the"
+            " workspace's own.",
         )
         model = serializers.CharField(
             required=False, allow_blank=True, max_length=choice.LONGEST_MODEL
@@ -109,6 +111,15 @@ class ModelsApi(WorkspaceAPIView):
             required=False,
             max_length=choice.MOST_TYPES,
         )
+
+        def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+            if not attrs.get("is_local"):
+                return attrs
+            if attrs.get("endpoint"):
+                raise serializers.ValidationError(
+                    {"is_local": ["The local tier has no endpoint: send only one of the two."]}
+                )
+            return {**services.NO_MODEL, **attrs}
 
     class OutputSerializer(serializers.Serializer[Any]):
         tier = serializers.ChoiceField(choices=["own", "installation", "local"])

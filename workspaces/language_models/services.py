@@ -49,6 +49,14 @@ logger = logging.getLogger(__name__)
 RESUME: Final = "ingestion.tasks.resume_workspace"
 QUEUE: Final = "main"
 MOST_PRICES: Final = 100
+NO_MODEL: Final[Mapping[str, Any]] = {
+    "endpoint": "",
+    "model": "",
+    "role_models": {},
+    "limits": {},
+    "parameters": {},
+}
+"""The choice of a workspace without a model of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,15 +140,7 @@ def installation_model_allow(*, workspace: Workspace, is_allowed: bool) -> None:
 def _drop_own_model(workspace: Workspace, user: User | None, *, is_local: bool) -> None:
     with access.in_workspace(workspace.pk):
         chosen = choice_in(ports.settings_of(workspace.pk) or ModelSettings())
-        nothing = replace(
-            chosen,
-            endpoint="",
-            model="",
-            role_models={},
-            limits={},
-            parameters={},
-            is_local=is_local,
-        )
+        nothing = replace(chosen, **NO_MODEL, is_local=is_local)
         model_settings_save(workspace=workspace, choice=nothing, user=user)
 
 

@@ -115,6 +115,15 @@ def test_an_empty_endpoint_is_the_local_tier(cast):
     assert (body["tier"], body["has_key"], body["embedding"]["is_local"]) == ("local", False, True)
 
 
+def test_choosing_the_local_tier_drops_the_workspaces_own_model(cast):
+    put(cast, CHOICE)
+
+    body = put(cast, {"is_local": True}).json()
+
+    assert (body["tier"], body["is_local"], body["endpoint"]) == ("local", True, "")
+    assert (body["model"], body["has_key"]) == ("", False)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -137,6 +146,7 @@ def test_an_empty_endpoint_is_the_local_tier(cast):
         {"entity_types": ["x" * 41]},
         {"entity_types": [str(number) for number in range(41)]},
         {"entity_types": ["a\u0001"]},
+        {"is_local": True},
     ],
 )
 def test_a_choice_that_cannot_be_used_changes_nothing(cast, change):
