@@ -45,6 +45,7 @@ STATUS: dict[type[errors.KBError], int] = {
     errors.ConflictError: 409,
     errors.LimitError: 429,
     errors.UnavailableError: 503,
+    errors.ModelError: 503,
 }
 
 

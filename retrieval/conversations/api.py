@@ -59,7 +59,7 @@ class AskApi(WaitingAPIView):
         gives=AnswerSerializer,
         previews=ContextSerializer,
         status=201,
-        errors=(409,),
+        errors=(409, 503),
         is_once=True,
         again=_asked_before,
     )

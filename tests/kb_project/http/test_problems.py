@@ -32,6 +32,7 @@ ERRORS = [
     (errors.ForbiddenError("x"), 403),
     (errors.ConflictError("x"), 409),
     (errors.UnavailableError("x"), 503),
+    (errors.BudgetError("x"), 503),
     (errors.KBError("x"), 500),
 ]
 

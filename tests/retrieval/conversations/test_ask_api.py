@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +12,11 @@ from kb_project.ports import build_ports
 from retrieval.models import Answer, Outcome, Question
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
+from tests.provider import Provider
+from tests.workspaces.models_rows import set_price
 from workspaces import access
+from workspaces.language_models import services
+from workspaces.language_models.choice import ModelChoice
 from workspaces.models import StoredReply
 
 pytestmark = pytest.mark.django_db
@@ -161,6 +166,20 @@ def test_only_the_context_makes_and_stores_no_answer(cast: rows.Cast, who: str):
 
 def test_only_the_prompt_needs_a_model_to_be_for(cast: rows.Cast):
     assert_problem(ask(cast, cast.bob, question=QUESTION, only="prompt"), 409, "no_model")
+
+
+@pytest.mark.parametrize("who", ["alice", "bob"])
+def test_a_spent_budget_is_told_as_a_service_that_is_away(cast: rows.Cast, who: str):
+    with Provider() as provider:
+        choice = ModelChoice(endpoint=provider.url, model=provider.model)
+        services.model_settings_save(workspace=cast.workspace, choice=choice)
+        set_price(cast.workspace, model=provider.model)
+        services.budget_set(workspace=cast.workspace, cap=Decimal(0))
+
+        response = ask(cast, getattr(cast, who), question=QUESTION)
+
+    assert_problem(response, 503, "budget_spent")
+    assert not provider.count()
 
 
 def test_strangers_get_no_context_and_conversations_stay_private(cast: rows.Cast):
