@@ -73,14 +73,33 @@ def _undo(change: ChangeContext, event_id: uuid.UUID) -> HistoryEvent:
     else:
         effect = effects.of_return(events) if waits else measure.effect(verb=Verb.RETURN)
         effect = replace(effect, reports=_reports(workspace, entities, effect, edits))
+    effect, details = _with_values(effect, edits, old, waits=waits)
+    return add_details(undo, counts=effect.figures, verb=effect.verb.value, **details)
+
+
+def _with_values(
+    effect: Effect,
+    edits: Sequence[HistoryEvent],
+    old: Sequence[values.Values] | None,
+    *,
+    waits: bool,
+) -> tuple[Effect, dict[str, Any]]:
+    """Return the effect, none if nothing changed, and in details what values became and why."""
     details: dict[str, Any] = {}
+    notes = [_how_many(edits)] if len(edits) > 1 else []
     new = values.read(edits)
     if old and new:
-        details = {"before": old[0].shown, "after": new[0].shown}
-        if old == new and not (waits or effect.mentions or effect.facts):
+        pairs = list(zip(edits, old, new, strict=True))
+        kept = [event for event, was, now in pairs if was == now]
+        # Of several changes, the first that the undo turned is shown.
+        _, was, now = next((one for one in pairs if one[1] != one[2]), pairs[0])
+        details = {"before": was.shown, "after": now.shown}
+        if len(kept) == len(edits) and not (waits or effect.mentions or effect.facts):
             effect = Effect(verb=Verb.RETURN)
-            details["notes"] = [_why_unchanged(edits[0])]
-    return add_details(undo, counts=effect.figures, verb=effect.verb.value, **details)
+            notes.append(_why_unchanged(edits[0]))
+        elif kept:
+            notes.append(_which_are_kept(kept))
+    return effect, details | ({"notes": notes} if notes else {})
 
 
 def _carry_out(
@@ -132,6 +151,18 @@ def _why_unchanged(event: HistoryEvent) -> str:
     return (
         f"A later change is in force; {nothing}: {later}" if later else f"{nothing.capitalize()}."
     )
+
+
+def _how_many(events: Sequence[HistoryEvent]) -> str:
+    return f"This concerns {len(events)} changes that were made at once."
+
+
+def _which_are_kept(events: Sequence[HistoryEvent]) -> str:
+    """Say how many of several changes an undo leaves as they are, and for the newest, why."""
+    verb = "changes" if len(events) == 1 else "change"
+    later = values.later_change(events[0])
+    why = f" A later change is in force: {later}" if later else ""
+    return f"{len(events)} of them {verb} nothing visible.{why}"
 
 
 def _batch(workspace: Workspace, event_id: uuid.UUID) -> list[HistoryEvent]:

@@ -7,6 +7,8 @@ from uuid import uuid4
 import pytest
 
 from ingestion.curation import bulk
+from ingestion.curation.effects import of_event
+from ingestion.curation.previewing import preview
 from ingestion.curation.undoing import event_undo
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document
@@ -54,6 +56,36 @@ def test_types_change_together_and_one_undo_reverts_them(cast):
     assert named(cast, "ada lind").type == named(cast, "olaf brekke").type == "place"
     event_undo(change=change(cast), event=events[1])
     assert named(cast, "ada lind").type == named(cast, "olaf brekke").type == "person"
+
+
+def test_before_an_undo_it_is_said_that_several_changes_are_undone_together(cast):
+    chosen = ids(cast, "ada lind", "olaf brekke")
+    event, _ = bulk.entities_retype(change=change(cast), entities=chosen, type="Place")
+
+    before = preview(event_undo, workspace=cast.workspace, event=event)
+    undone = event_undo(change=change(cast), event=event)
+
+    assert before.notes == ("This concerns 2 changes that were made at once.",)
+    assert of_event(undone).notes == before.notes
+    again = preview(event_undo, workspace=cast.workspace, event=undone)
+    assert again.notes == before.notes
+
+
+def test_an_undo_of_several_names_a_later_change_that_stays(cast):
+    chosen = ids(cast, "ada lind", "olaf brekke")
+    events = bulk.entities_retype(change=change(cast), entities=chosen, type="Place")
+    bulk.entities_retype(change=change(cast), entities=chosen[1:], type="Event")
+
+    before = preview(event_undo, workspace=cast.workspace, event=events[0])
+    undone = event_undo(change=change(cast), event=events[0])
+
+    assert before.notes[1].startswith("1 of them changes nothing visible. A later change is in")
+    assert "Olaf Brekke" in before.notes[1]
+    assert (undone.details["before"], undone.details["after"]) == (
+        {"type": "place"},
+        {"type": "person"},
+    )
+    assert named(cast, "olaf brekke").type == "event"
 
 
 def test_entities_are_confirmed_together_and_one_undo_reverts_it(cast):
