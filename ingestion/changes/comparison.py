@@ -169,7 +169,8 @@ MOST_WORK: Final = 100_000_000
 
 Anyone who may read a document can request this. Beyond it, paragraphs are shown whole.
 """
-_WORD: Final = re.compile(r"\s+|[^\W_]+|.", re.DOTALL)
+# A number is one word with its points and commas: half of it in red reads as another number.
+_WORD: Final = re.compile(r"\s+|\d+(?:[.,:]\d+)+|[^\W_]+|.", re.DOTALL)
 LEAST_SIMILAR: Final = 0.4
 """Paragraphs less similar than this replaced each other; they are not one that changed."""
 

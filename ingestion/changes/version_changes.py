@@ -6,6 +6,7 @@ once that has been fully read. Only passages that differ are compared.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -60,8 +61,10 @@ NAMED: Final[LiteralString] = """
 SELECT id, name, looked_at, start, stop, quote FROM (
     SELECT DISTINCT ON (e.id, looked_at) e.id, e.name, m.start, m."end" AS stop,
            m.chunk_id = ANY(%(looked_at)s::uuid[]) AS looked_at,
-           substr(c.text, greatest(m.start - c.start - %(around)s, 0) + 1,
-                  m."end" - m.start + 2 * %(around)s) AS quote
+           CASE WHEN m.start - c.start > %(around)s THEN '…' ELSE '' END
+           || substr(c.text, greatest(m.start - c.start - %(around)s, 0) + 1,
+                     m."end" - greatest(m.start - %(around)s, c.start) + %(around)s)
+           || CASE WHEN c."end" - m."end" > %(around)s THEN '…' ELSE '' END AS quote
       FROM ingestion_mention AS m
       JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = m.entity_id
       JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
@@ -75,6 +78,8 @@ SELECT id, name, looked_at, start, stop, quote FROM (
 QUOTE_LENGTH: Final = 300
 AROUND: Final = 60
 """Characters shown on either side of a name."""
+# A piece of a word at an end that was cut. Texts without spaces are cut anywhere.
+CUT_WORD: Final = re.compile(r"(?<=^…)\S{0,30}\s+|\s+\S{0,30}(?=…$)")
 MOST_KEPT: Final = 5000
 """Facts captured: more than any page shows."""
 
@@ -238,4 +243,5 @@ def _fact(row: Row) -> StatedFact:
 
 def _named(row: Row) -> NamedEntity:
     entity_id, name, _, start, end, quote = row
-    return NamedEntity(str(entity_id), name, start, end, " ".join(quote.split()))
+    whole = CUT_WORD.sub(" ", " ".join(quote.split()))
+    return NamedEntity(str(entity_id), name, start, end, whole)

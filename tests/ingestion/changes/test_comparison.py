@@ -145,6 +145,16 @@ def test_a_word_that_changed_is_shown_within_its_paragraph():
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("2.4", "1.9"), ("12,500", "12,900"), ("4.3.2021", "5.3.2021")]
+)
+def test_a_number_that_changed_is_shown_whole(before: str, after: str):
+    (change,) = text_changes(f"It cost {before} million euros.", f"It cost {after} million euros.")
+
+    changed = [(one.kind, one.text) for one in change.pieces if one.kind != "same"]
+    assert changed == [("gone", before), ("new", after)]
+
+
 def test_paragraphs_come_and_go():
     assert kinds(text_changes("a b\n\nc d", "a b\n\nc d\n\ne f")) == ["skip 1", "same", "new"]
     assert kinds(text_changes("a b\n\nc d", "c d")) == ["gone", "same"]

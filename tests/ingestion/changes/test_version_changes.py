@@ -161,6 +161,19 @@ def test_what_is_shown_leads_to_the_version_that_says_it(workspace: Workspace):
     assert all("\n" not in one.quote for one in (*page.entities_gained, *page.entities_lost))
 
 
+def test_the_words_around_a_new_entity_are_whole_and_show_where_they_were_cut(workspace: Workspace):
+    sentence = (
+        "In the long and windy spring that came after all those quieter years, Cora Vane painted"
+        " the lantern room in the colours that its committee had chosen the autumn before."
+    )
+
+    page = shown(twice(workspace, FIRST_TEXT.replace(GONE, sentence)), 2)
+
+    [quote] = {one.quote for one in page.entities_gained if "Cora Vane" in one.sentence}
+    assert (quote[:2], quote[-2:]) == ("… ", " …")
+    assert f" {quote[2:-2]} " in sentence
+
+
 def test_figures_leave_out_what_there_is_none_of(workspace: Workspace):
     page = shown(twice(workspace), 2)
 
