@@ -35,6 +35,15 @@ def test_it_prints_a_token_that_works():
     assert (event.actor, event.via) == ("The server", "command")
 
 
+def test_capabilities_add_up_however_they_are_given():
+    rows.make_workspace("Harbour", owner=rows.make_user("Alice"))
+    given = ["--may=edit,curate", "--may=administer"]
+
+    made = json.loads(create("--workspace=harbour", "--name=CI", "--json", *given))
+
+    assert made["capabilities"] == ["read", "edit", "curate", "administer"]
+
+
 def test_it_prints_one_object_for_programs():
     alice = rows.make_user("Alice")
     rows.make_workspace("Harbour", owner=alice)

@@ -28,9 +28,12 @@ class Command(DataCommand):
         parser.add_argument("--name", required=True, help="The program that will use it.")
         parser.add_argument(
             "--may",
-            default="",
+            action="append",
+            default=[],
             metavar="CAPABILITY,…",
-            help="What it may do besides reading: " + ", ".join(Capability.values[1:]) + ".",
+            help="What it may do besides reading: "
+            + ", ".join(Capability.values[1:])
+            + ". May be repeated.",
         )
         parser.add_argument(
             "--days",
@@ -52,7 +55,9 @@ class Command(DataCommand):
                 workspace=place,
                 member=person,
                 name=options["name"],
-                capabilities=[one.strip() for one in options["may"].split(",") if one.strip()],
+                capabilities=[
+                    one.strip() for one in ",".join(options["may"]).split(",") if one.strip()
+                ],
                 days=days or None,
                 by=None,
             )
