@@ -82,10 +82,9 @@ def local_model(file: str, port: int) -> LocalModel:
             kept=NOT_STARTED,
             next_step="`make run` uses that one. Remove MODEL_ENDPOINT to use a model served here.",
         )
-    if importlib.util.find_spec(SERVER) is None:
-        raise _not_installed("The server for language models is not installed.")
+    check_is_installed()
     found = Path(file).expanduser() if file else packaged_file()
-    _check_is_model(found)
+    check_is_model(found)
     _check_is_free(port)
     return LocalModel(found.resolve(), port, is_packaged=not file)
 
@@ -100,6 +99,11 @@ def packaged_file() -> Path:
     raise _not_installed("The small language model is not installed.")
 
 
+def check_is_installed() -> None:
+    if importlib.util.find_spec(SERVER) is None:
+        raise _not_installed("The server for language models is not installed.")
+
+
 def _not_installed(happened: str) -> NotFoundError:
     return NotFoundError(
         happened,
@@ -109,7 +113,7 @@ def _not_installed(happened: str) -> NotFoundError:
     )
 
 
-def _check_is_model(file: Path) -> None:
+def check_is_model(file: Path) -> None:
     try:
         with file.open("rb") as opened:
             is_model = opened.read(len(MAGIC)) == MAGIC

@@ -32,7 +32,7 @@ def add_question_options(parser: CommandParser, modes: Mapping[str, Mode] = MODE
     )
     parser.add_argument(
         "--selection",
-        choices=list(Selection),
+        choices=[one.value for one in Selection],
         help="For the mode global: whether a model first rates which topics are worth reading.",
     )
     parser.add_argument("--json", action="store_true", help="Print one JSON object.")

@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import (
+    CommandError,
+    call_command,
+    get_commands,
+    load_command_class,
+)
 from django.core.management.base import SystemCheckError
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -70,6 +75,15 @@ def test_a_command_shows_events_only_to_who_asks_for_them(verbosity: int, *, is_
 
     assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.INFO) is is_shown
     assert logging.getLogger("ingestion.documents.services").isEnabledFor(logging.WARNING)
+
+
+def test_choices_are_listed_as_they_are_typed():
+    for name, app in get_commands().items():
+        if app.partition(".")[0] in PRODUCT:
+            parser = load_command_class(app, name).create_parser("manage.py", name)
+            for option in parser._actions:
+                shown = [repr(choice) for choice in option.choices or () if choice]
+                assert not [one for one in shown if one.startswith("<")], (name, option.dest)
 
 
 def test_every_app_of_the_product_is_named(settings):

@@ -12,7 +12,15 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kb_project.env import env_int
-from kb_project.supervisor.local_model import CONTEXT, HOST, LONGEST_NAME, wanted_port
+from kb_project.errors import KBError
+from kb_project.supervisor.local_model import (
+    CONTEXT,
+    HOST,
+    LONGEST_NAME,
+    check_is_installed,
+    check_is_model,
+    wanted_port,
+)
 
 QUIET: Final = -1
 # A small model repeats itself until it is cut off, unless that is made less likely.
@@ -29,6 +37,11 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=wanted_port())
 
     def handle(self, *args: Any, file: Path, port: int, **options: Any) -> None:
+        try:
+            check_is_installed()
+            check_is_model(file)
+        except KBError as error:
+            raise CommandError(error.sentence) from error
         server = _server(file, port)
         self.stdout.write(f"{file.name} is served at {server.listening_address}/v1")
         self.stdout.flush()

@@ -24,7 +24,9 @@ class Command(DataCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_question_options(parser, ANSWER_MODES)
         parser.add_argument(
-            "--response", choices=list(ResponseType), help="The form of the answer."
+            "--response",
+            choices=[one.value for one in ResponseType],
+            help="The form of the answer.",
         )
         parser.add_argument(
             "--instructions",

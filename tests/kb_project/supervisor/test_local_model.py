@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from pathlib import Path
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from kb_project.errors import ConflictError, InputError, NotFoundError, UnavailableError
 from kb_project.management.commands import run
@@ -54,6 +56,15 @@ def test_without_a_file_the_packaged_model_is_found_and_its_package_never_import
     found = local_model("", port)
 
     assert (found.file, found.is_packaged) == (weights, True)
+
+
+def test_serving_a_model_alone_says_what_is_missing(installed, model_file):
+    with pytest.raises(CommandError, match=r"one.gguf cannot be read: No such file"):
+        call_command("servemodel", "/nowhere/one.gguf")
+
+    shutil.rmtree(installed / rules.SERVER)
+    with pytest.raises(CommandError, match=r"not installed.*`make run-model` installs"):
+        call_command("servemodel", str(model_file))
 
 
 def test_a_package_without_a_model_says_how_to_install_one(port):

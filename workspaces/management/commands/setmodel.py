@@ -92,7 +92,9 @@ class Command(DataCommand):
         parser.add_argument(
             "--instructions", metavar="TEXT", help="For every answer; '' removes them."
         )
-        parser.add_argument("--reranker", choices=list(RerankerKind), help="What reranks passages.")
+        parser.add_argument(
+            "--reranker", choices=RerankerKind.values, help="What reranks passages."
+        )
         parser.add_argument("--rerank-endpoint", metavar="URL", help="A server with /rerank.")
         parser.add_argument("--rerank-model", metavar="MODEL", help="The reranker's model name.")
         parser.add_argument("--rerank-key-file", type=Path, help="A file with the reranker's key.")
