@@ -54,6 +54,7 @@ class DocumentRow:
     job: IngestionJob | None
     steps: tuple[StageStep, ...]
     chunks: int
+    indexed: int
     warnings: tuple[str, ...]
 
     @property
@@ -74,7 +75,8 @@ class DocumentRow:
     @property
     def has_words(self) -> bool:
         """Whether keyword search finds it, whatever work is left."""
-        return any(step.name == "situate" and step.state == RunState.DONE for step in self.steps)
+        is_done = any(step.name == "situate" and step.state == RunState.DONE for step in self.steps)
+        return is_done or 0 < self.chunks == self.indexed
 
     @property
     def has_vectors(self) -> bool:
@@ -132,19 +134,21 @@ def document_rows(*, workspace: Workspace, documents: Sequence[Document]) -> lis
     """Return the rows of some documents, in four queries for any number."""
     ids = [document.pk for document in documents]
     jobs = _latest_jobs(workspace, ids)
-    counts = dict(
-        Chunk.objects.in_workspace(workspace)
+    counts = {
+        document: (number, indexed)
+        for document, number, indexed in Chunk.objects.in_workspace(workspace)
         .filter(document_id__in=ids)
         .values_list("document_id")
-        .annotate(number=Count("id"))
-    )
+        .annotate(number=Count("id"), indexed=Count("terms"))
+    }
     warnings = live_warnings(workspace=workspace, ids=ids)
     return [
         DocumentRow(
             document=document,
             job=jobs.get(document.pk),
             steps=_steps(jobs.get(document.pk)),
-            chunks=counts.get(document.pk, 0),
+            chunks=counts.get(document.pk, (0, 0))[0],
+            indexed=counts.get(document.pk, (0, 0))[1],
             warnings=tuple(warnings.get(document.pk, ())),
         )
         for document in documents

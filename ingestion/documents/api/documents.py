@@ -61,7 +61,9 @@ class DocumentSerializer(serializers.Serializer[Any]):
     )
     share = serializers.FloatField(help_text="Share of all stages completed, 0 to 1.")
     has_words = serializers.BooleanField(help_text="Whether keyword search can find it yet.")
-    has_vectors = serializers.BooleanField(help_text="Whether search by meaning can find it yet.")
+    has_vectors = serializers.BooleanField(
+        help_text="Whether its latest reading has made all vectors."
+    )
     chunks = serializers.IntegerField()
     warnings = serializers.ListField(child=serializers.CharField())
     problem = serializers.DictField(allow_null=True, help_text="Why processing stopped or paused.")

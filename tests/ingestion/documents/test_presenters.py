@@ -15,7 +15,7 @@ WORKSPACE = Workspace(name="Harbour", slug="harbour")
 
 def row(**states: str) -> DocumentRow:
     steps = tuple(StageStep(name, state, 0.5) for name, state in states.items())
-    return DocumentRow(Document(), IngestionJob(), steps, 0, ())
+    return DocumentRow(Document(), IngestionJob(), steps, 0, 0, ())
 
 
 def version(text: str, **fields: object) -> DocumentVersion:

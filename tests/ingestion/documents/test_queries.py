@@ -134,6 +134,14 @@ def test_a_row_shows_how_far_each_stage_is(workspace: Workspace):
     assert (row.has_words, row.has_vectors, row.is_moving) == (True, False, True)
 
 
+def test_a_document_that_is_read_again_is_still_found_by_its_words(workspace: Workspace):
+    document = rows.make_document(workspace, "Keepers", TEXT)
+    with access.in_workspace(workspace.pk):
+        IngestionJob.objects.create(workspace=workspace, document=document, kind=JobKind.DOCUMENT)
+
+    assert row_of(workspace, document).has_words
+
+
 def test_a_row_shows_the_newest_job(workspace: Workspace):
     job = add(workspace)
     with access.in_workspace(workspace.pk):
