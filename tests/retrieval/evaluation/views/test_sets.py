@@ -9,7 +9,7 @@ import pytest
 from retrieval.conversations import asking
 from retrieval.evaluation import queries, runs, sets
 from retrieval.evaluation.sets import Written
-from retrieval.models import EvaluationRun, QuestionSet, SetQuestion
+from retrieval.models import EvaluationRun, Question, QuestionSet, SetQuestion
 from workspaces import access
 from workspaces.models import AuditEvent
 
@@ -287,6 +287,14 @@ def test_an_answered_question_is_added_to_a_set_or_to_a_new_one(people, alice, m
 
     page = alice.post(path, {"name": "Another", "set": str(made.pk)}, follow=True).content.decode()
     assert "Added to “Another”" in page
+
+
+def test_a_follow_up_is_shown_as_it_is_added(people, alice):
+    path = ask(people, "Who keeps it?")
+    with access.in_workspace(people.workspace.pk):
+        Question.objects.in_workspace(people.workspace).update(standalone="Who keeps the light?")
+
+    assert "Who keeps the light?" in alice.get(path).content.decode()
 
 
 def test_what_cannot_be_added_is_told(people, alice, made):
