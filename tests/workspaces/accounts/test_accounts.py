@@ -219,13 +219,16 @@ def test_a_changed_password_is_mailed_and_recorded():
     ada, client = make_account(), visitor()
     sign_in(client)
 
-    client.post(
+    response = client.post(
         reverse("account_change_password"),
         {"oldpassword": PASSWORD, "password1": NEW, "password2": NEW},
+        follow=True,
     )
 
     assert is_in(client)
+    assert "Your password was changed." in page(response)
     assert "password_changed" in kinds_of(ada)
+    assert mail.outbox[-1].subject == "Your password was changed"
     assert "Was this not you?" in mail.outbox[-1].body
 
 
