@@ -147,8 +147,8 @@ def not_reached(host: str, retry_after: float = 0.0) -> EndpointError:
     """Say the same of every failure at a host that the operator does not list."""
     error = _wait(egress.not_reached(host), "endpoint_down", retry_after)
     error.next_step = (
-        "It continues automatically when the endpoint answers. Otherwise, check the address on the"
-        " Models page; your administrator can allow a private one."
+        "Work on documents continues automatically when the endpoint answers. Otherwise, check the"
+        " address on the Models page; your administrator can allow a private one."
     )
     return error
 
@@ -158,7 +158,7 @@ def _wait(happened: str, code: str, retry_after: float = 0.0) -> EndpointError:
         happened,
         code=code,
         kept="Everything done so far is kept.",
-        next_step="It continues automatically when the endpoint answers again.",
+        next_step="Work on documents continues automatically when the endpoint answers again.",
     )
     error.retry_after = retry_after
     return error

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from kb_project.errors import KBError, Problem
+from kb_project.errors import KBError, PauseError, Problem
 from kb_project.jobs.claims import LeasedRows
 from kb_project.jobs.notify import Call
 from kb_project.jobs.worker import JobQueue
@@ -300,14 +300,22 @@ def _fail(answer: Answer, reporter: StoredReporter, error: KBError) -> None:
     if reporter.is_stopped:
         stop(answer, reporter)
         return
+    _say_to_ask_again(error)
     reporter.flush()
     persistence.fail(answer, persistence.problem_of(error))
     logger.warning("answer failed answer=%s code=%s", answer.pk, error.code)
 
 
+def _say_to_ask_again(error: KBError) -> None:
+    """Add to what holds up other work that a question does not wait for its end."""
+    if isinstance(error, PauseError) and error.next_step:
+        error.next_step = f"{error.next_step} Ask again then."
+
+
 def _fail_claimed(call: Call, worker: str, error: Exception) -> None:
     """End an answer that could not be made, for a reason that ``run_answer`` does not handle."""
     if isinstance(error, KBError):
+        _say_to_ask_again(error)
         _end(call, worker, persistence.problem_of(error))
     else:
         _end(call, worker, persistence.UNEXPECTED)

@@ -91,7 +91,9 @@ def test_the_event_of_the_answer_is_what_is_kept(cast):
 def test_a_model_that_is_away_ends_in_a_state_that_says_so_with_the_passages(cast, monkeypatch):
     def away(_asking, reporter):
         reporter.emit(EventKind.PASSAGES, {"passages": [passage_of(cast)]})
-        raise EndpointError("The endpoint does not answer.", next_step="Try again later.")
+        raise EndpointError(
+            "The endpoint does not answer.", next_step="Work continues when it does."
+        )
 
     flow_that(monkeypatch, away)
     answer = run(queue(cast))
@@ -101,7 +103,7 @@ def test_a_model_that_is_away_ends_in_a_state_that_says_so_with_the_passages(cas
         "code": "endpoint_down",
         "happened": "The endpoint does not answer.",
         "kept": persistence.KEPT,
-        "next_step": "Try again later.",
+        "next_step": "Work continues when it does. Ask again then.",
     }
     assert kinds_of(answer)[-2:] == ["passages", "failed"]
     assert events_of(answer)[-1].payload == answer.problem

@@ -179,6 +179,8 @@ def test_a_spent_budget_is_told_as_a_service_that_is_away(cast: rows.Cast, who: 
         response = ask(cast, getattr(cast, who), question=QUESTION)
 
     assert_problem(response, 503, "budget_spent")
+    # Documents continue when the budget is raised, a question does not.
+    assert response.json()["next_step"].endswith("Ask again then.")
     assert not provider.count()
 
 
