@@ -7,12 +7,14 @@ text is read independently, so the outcome never depends on earlier texts.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Final
 
 from ingestion.extractors import chinese, english, patterns
 from ingestion.extractors.extraction import (
     CONCEPT,
     GENERIC_TYPES,
+    NAME,
     STATED,
     TOGETHER,
     Extraction,
@@ -22,7 +24,7 @@ from ingestion.extractors.extraction import (
     windows,
 )
 from ingestion.extractors.records import with_records
-from ingestion.extractors.titles import added, repeated_names, with_title
+from ingestion.extractors.titles import TITLE, added, naming_key, repeated_names, with_title
 from kb_project.text.languages import detect_language
 from kb_project.text.regions import Region, RegionKind, is_code, prose
 
@@ -38,7 +40,7 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-7"
+METHOD: Final = "linguistic-8"
 """Name and version of this package's method: change it if the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE,)
 """Regions besides prose that contain names."""
@@ -73,7 +75,9 @@ def extract_many(
     in_english = [text for text, extraction in zip(read, found, strict=True) if extraction is None]
     parsed = iter(english.extract_many(in_english, common, title))
     whole = [
-        _with_headings(text, inside, next(parsed) if extraction is None else extraction, title)
+        _with_headings(
+            text, inside, next(parsed) if extraction is None else extraction, title, common
+        )
         for text, inside, extraction in zip(texts, regions, found, strict=True)
     ]
     return [
@@ -83,17 +87,31 @@ def extract_many(
 
 
 def _with_headings(
-    text: str, regions: Sequence[Region], extraction: Extraction, title: str
+    text: str,
+    regions: Sequence[Region],
+    extraction: Extraction,
+    title: str,
+    common: Collection[str],
 ) -> Extraction:
-    """Add the places where headings, too, spell out the title or a name from the prose."""
+    """Add the places where headings, too, spell out the title or a name from the prose.
+
+    A title of common words (*Bacteria*) is a term.
+    """
     if is_code(text):
         return with_title(text, extraction, title)
     titled = with_title(prose(text, regions, (*_NAMING, RegionKind.HEADING)), extraction, title)
+    if common and set(naming_key(title).split()) <= set(common):
+        titled = replace(titled, mentions=tuple(map(_as_term, titled.mentions)))
     if not any(region.kind == RegionKind.HEADING for region in regions):
         return titled
     names = [mention for mention in extraction.mentions if mention.type != CONCEPT]
     outside = [one for one in regions if one.kind != RegionKind.HEADING]
     return added(titled, repeated_names(prose(text, outside), names))
+
+
+def _as_term(found: FoundMention) -> FoundMention:
+    is_unknown = found.source == TITLE and found.type == NAME
+    return replace(found, type=CONCEPT) if is_unknown else found
 
 
 def _without_model(text: str, language: str, title: str) -> Extraction | None:

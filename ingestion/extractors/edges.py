@@ -71,7 +71,7 @@ _REFERENCE: Final = regex.compile(
     regex.IGNORECASE,
 )
 _NO_NAME: Final = regex.compile(
-    r"[=<>{}|\\^~`$%@*_]|://|\(\)|^[-–—./+]|^\W*\d[\d\W]*$|(?:^|\s)-{1,2}\w|/\S*/|^\S*/\S*$|\.\.\.|…"
+    r"[=<>{}|\\^~`$%@*_→»]|://|\(\)|^[-–—./+]|^\W*\d[\d\W]*$|(?:^|\s)-{1,2}\w|/\S*/|^\S*/\S*$|\.\.\.|…"
     r"|\b[\w-]+\.(?:c|h|py|js|sh|txt|conf|cfg|html?|xml|json|ya?ml|gz|bz2|xz|tar|deb|rpm|dsc|md|org|com|net)\b",
     regex.IGNORECASE,
 )
@@ -114,16 +114,12 @@ def trimmed(name: Span, common: Collection[str] = ()) -> tuple[int, int] | None:
     ``common`` are the words that the text has in lower case: in capitals before a name they are
     labels (*NOTE*, *TIP*). A version after a name is left out.
     """
-    tokens = list(name)
-    while tokens and _is_before(tokens[0], alone=len(tokens) == 1):
-        tokens.pop(0)
-    while len(tokens) > 1 and (_is_label(tokens[0], common) or _is_version(tokens[0])):
-        tokens.pop(0)
+    tokens = _from_its_beginning(_before_verb(list(name)), name.label_, common)
     while tokens and (_is_behind(tokens[-1]) or _VERSION.fullmatch(tokens[-1].text)):
         tokens.pop()
     while len(tokens) > 1 and _only_repeats(tokens):
         tokens.pop(0)
-    if len(tokens) == 2 and _only_describes(tokens[0], common):
+    if _only_describes(tokens, common):
         tokens.pop(0)
     if not tokens or len(tokens) > LONGEST:
         return None
@@ -146,6 +142,17 @@ def is_no_name(surface: str) -> bool:
         or _OPEN.search(surface) is not None
         or is_reference_word(surface)
     )
+
+
+def _from_its_beginning(tokens: list[Token], label: str, common: Collection[str]) -> list[Token]:
+    """The tokens without labels, counts and words that precede the name."""
+    while tokens and _is_before(tokens[0], alone=len(tokens) == 1):
+        tokens.pop(0)
+    while len(tokens) > 1 and (
+        _is_label(tokens[0], common) or _is_version(tokens[0]) or _counts(tokens[0], label)
+    ):
+        tokens.pop(0)
+    return tokens
 
 
 def _only_repeats(tokens: Sequence[Token]) -> bool:
@@ -171,13 +178,27 @@ def _is_label(token: Token, common: Collection[str]) -> bool:
     return token.lower_ in common or (opens_line and len(token) > 3)
 
 
-def _only_describes(token: Token, common: Collection[str]) -> bool:
-    """*Previous Linux*, *Installing Debian*: a common word that is not part of the name."""
-    return (
-        token.lower_ in common
-        and token.lower_ not in _OF_NAMES
-        and (token.tag_ in ("JJ", "RB", "VB", "VBG", "VBN") or not _is_inside(token))
-    )
+def _only_describes(tokens: Sequence[Token], common: Collection[str]) -> bool:
+    """*Previous Linux*, *Run Tux Paint*: a common word that is not part of the name."""
+    first = tokens[0] if len(tokens) > 1 else None
+    if first is None or first.lower_ not in common or first.lower_ in _OF_NAMES:
+        return False
+    if len(tokens) > 2:
+        return first.tag_ in ("VB", "VBG") and not _is_inside(first)
+    return first.tag_ in ("JJ", "RB", "VB", "VBG", "VBN") or not _is_inside(first)
+
+
+def _counts(token: Token, label: str) -> bool:
+    """*4 Golden Globes*, but not *3 Doors Down* or *45 Fathers*."""
+    return not token.text[-1].isalpha() and token.like_num and label not in ("ORG", "WORK_OF_ART")
+
+
+def _before_verb(tokens: list[Token]) -> list[Token]:
+    """*Sam Hocevar led Debian*: a name has no verb that says what it did."""
+    for place, token in enumerate(tokens):
+        if place and token.text.islower() and token.tag_ in ("VBD", "VBZ", "VBP", "MD"):
+            return tokens[:place]
+    return tokens
 
 
 def _is_before(token: Token, *, alone: bool) -> bool:

@@ -42,29 +42,36 @@ _HEADS: Final = {
         observatory orchestra mutual press newspaper airlines airways railway brothers partners
         partnership cooperative co-operative federation league congress parliament senate
         authority service services instruments studios pictures records marine unit team
-        group project
+        group project organization organisation nations army navy corps forces regiment brigade
+        legion guard guards police government administration command tribunal party coalition
+        alliance movement resistance network school guild fc centre center orchestra choir
     """,
     PLACE: """
         harbour harbor island islands isle isles river lake mountain mountains street road avenue
         square bridge beach sound quay jetty pier lighthouse county province district valley
         peninsula cape strait bay village airport ocean sea desert forest town city campus park
         castle palace cathedral church churchyard tower hall point reef hill hills firth fjord
-        gulf glacier canyon shoal
+        gulf glacier canyon shoal peak abbey monastery priory temple shrine mosque theatre theater
+        stadium arena gardens wall gate plaza highway boulevard creek falls archipelago atoll coast
+        territory republic kingdom empire region zone hospital hotel motel cemetery house
     """,
     WORK: """
         manual guide handbook reference standard specification howto faq tutorial primer dictionary
         encyclopedia guidelines constitution contract license licence act bill policy report journal
         magazine gazette gospel bible symphony sonata opera concerto notes documents
-        definition rfc
+        definition rfc ordinance law laws code charter declaration manifesto anthology chronicles
+        letters memoirs saga sagas review atlas catalogue catalog almanac
     """,
     EVENT: """
         war battle festival championship championships tournament election elections olympics
-        conference
-        revolution uprising massacre earthquake treaty meeting summit weekend day eve
+        conference convention marathon race games cup awards feast crisis depression rebellion
+        revolution uprising massacre earthquake treaty meeting summit weekend day eve sunday riots
+        mutiny siege invasion assassination dissolution partition restoration reformation era period
+        ages trial trials famine plague disaster
     """,
     PRODUCT: """
-        linux unix windows kernel compiler installer toolkit editor browser desktop hypervisor
-        tracker system systems
+        linux unix windows kernel compiler interpreter installer toolkit editor browser desktop
+        hypervisor tracker
     """,
 }
 _KIND_OF_HEAD: Final = {word: kind for kind, words in _HEADS.items() for word in words.split()}
@@ -73,6 +80,11 @@ _FIRSTS: Final = {
     EVENT: "storm hurricane typhoon cyclone operation battle",
     PRODUCT: "rv mv ms ss hms uss hmcs",
     PLACE: "port lake mount cape isle lough loch",
+    ORGANIZATION: """
+        universidad universidade università université institut instituto istituto escola escuela
+        école unione union association asociación associazione partito partido parti fédération
+        federación confederación société sociedad società banco banque banca ministère ministerio
+    """,
     PERSON: """
         dr mr mrs miss sir prof professor captain king queen prince princess emperor empress pope
         saint rev reverend uncle aunt
@@ -90,6 +102,8 @@ _PART_OF_WORK: Final = regex.compile(
     r"(?:chapter|section|part|appendix|volume) (?:\d[\d.]*|[IVXLC]+|[A-Z])\b", regex.IGNORECASE
 )
 """*Chapter 9. Unix Services* is no firm."""
+_COUNTED: Final = regex.compile(r"[ivx]+|\d+")
+"""*World War II*: a number after what it counts."""
 _FIXED: Final = frozenset({CONCEPT, SYMBOL, *GENERIC_TYPES})
 
 
@@ -102,6 +116,8 @@ def kind_of(surface: str, given: str) -> str:
     ('person', 'person')
     """
     words = surface.lower().replace(".", "").split()
+    while len(words) > 2 and _COUNTED.fullmatch(words[-1]):
+        words.pop()
     if given in _FIXED or len(words) < 2:
         return EVENT if given == NAME and _MEETING.fullmatch(surface) else given
     if _PART_OF_WORK.match(surface):
@@ -212,6 +228,10 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
         return by_words, False
     if guess == PLACE and _is_plain(name) and _is_located(name, before, after):
         return PLACE, True
+    if guess == PERSON and before is not None and before.lower_ == "the" and not _is_modifier(name):
+        # The Moon and the Great Bear are no people; the Mongols are a people.
+        is_people = len(name) == 1 and name[0].tag_ == "NNPS"
+        return (GROUP, False) if is_people else (CONCEPT, True)
     return _guessed(name, guess, before, common), False
 
 
@@ -225,7 +245,7 @@ def _guessed(name: Span, guess: str, before: Token | None, common: Collection[st
         return CONCEPT
     if guess in (GROUP, LANGUAGE, EVENT):
         return guess
-    if guess != ORGANIZATION and _is_spelt_as_thing(name):
+    if guess != ORGANIZATION and _is_spelt_as_thing(name, guess):
         return PRODUCT
     if guess not in (PERSON, PLACE) or not _is_plain(name):
         return NAME
@@ -235,20 +255,25 @@ def _guessed(name: Span, guess: str, before: Token | None, common: Collection[st
 
 
 def _is_term(name: Span, guess: str, common: Collection[str]) -> bool:
-    """*Project Leader*, *Debian Donations*, *Description:*; a word that opens a sentence."""
-    last = name[-1].lower_
+    """*Project Leader*, *Debian Donations*, *Description:*; a word that opens a sentence.
+
+    Nor is *Split Scheme* or *North Star* a person.
+    """
+    first, last = name[0].lower_, name[-1].lower_
     if last in _ROLES or (guess in (NAME, ORGANIZATION) and _text_behind(name).startswith(":")):
         return True
     if len(name) == 1:
         return bool(name[0].is_sent_start) and guess in (NAME, ORGANIZATION, PRODUCT, WORK, EVENT)
+    if guess == PERSON and len(first) > 2 and first in common:
+        return True
     return last in common or ("-" in name.text and _has_common(name, common))
 
 
-def _is_spelt_as_thing(name: Span) -> bool:
+def _is_spelt_as_thing(name: Span, guess: str) -> bool:
     """*FlexML*, *Debian 11*."""
     if len(name) == 1 and _SPELT_AS_THING.fullmatch(name.text):
         return True
-    return any(token.text[-1:].isdigit() for token in name)
+    return guess != PERSON and any(token.text[-1:].isdigit() for token in name)
 
 
 def _has_common(name: Span, common: Collection[str]) -> bool:
@@ -348,10 +373,14 @@ def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
 
 
 def _is_organization(name: Span, before: Token | None, common: Collection[str]) -> bool:
-    """Whether a guess holds: several words, none common, or after *company* or *at*."""
+    """Whether a guess holds: *the French Resistance*, *Garrow & Sons*, or after *company*, *at*.
+
+    Without such a word, a recogniser calls people, customs and things organizations.
+    """
     is_acronym = _ACRONYM.fullmatch(name.text) is not None
     if before is not None and before.lower_ in _COMPANY:
         return True
     if len(name) == 1:
         return before is not None and before.lower_ in (_JOINED if is_acronym else _MEMBERS)
-    return _is_plain(name) and not _has_common(name, common)
+    is_supported = before is not None and before.lower_ in ("the", "at", *_JOINED)
+    return (is_supported or "&" in name.text) and _is_plain(name) and not _has_common(name, common)

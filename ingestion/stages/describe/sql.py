@@ -10,35 +10,47 @@ from typing import Final, LiteralString
 # Counts the mentions of the changed entities. Each mention votes for a type: context cues count
 # most, capitals alone or a repetition in the same text least. Ties go to the type that sorts first,
 # so that the order of arrival does not matter.
-# *In* precedes more than places, so cues for a place weigh less; and a place that has only the
-# recogniser's word is often a mistake, however often it repeats, so its guesses are capped. The
-# recogniser also tends to call what it does not know an organization.
-# If a type rests on guesses alone, a single word does not become a person because a recogniser says
-# so, nor anything else on a guess or two: it becomes a term. A name is taken only from spellings of
-# the key itself: a short form never replaces the full name.
+# *In* precedes more than places, so cues for a place weigh less, as does an article, which only
+# says that a name is no person's. The recogniser is often mistaken, however often it repeats
+# itself, so its guesses are capped, most of all at a place; and it tends to call what it does not
+# know an organization.
+# A type that rests on guesses alone needs most of the mentions, or of those that have a type if the
+# name has several words. A single word, even one with a hyphen, does not become a person because a
+# recogniser says so, nor anything else on a guess or two. What is left becomes a term. A name is
+# taken only from spellings of the key itself: a short form never replaces the full name.
 COUNT_ENTITIES: Final[LiteralString] = """
 WITH changed AS MATERIALIZED (
     SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
 ), mention AS MATERIALIZED (
-    SELECT entity_id, chunk_id, surface, label, own_key, type, source FROM ingestion_mention
+    SELECT entity_id, chunk_id, surface, label, own_key, type, source,
+           CASE WHEN source = %(sure)s THEN 'known' WHEN source = ANY(%(guesses)s::text[])
+                THEN 'guessed' ELSE 'said' END AS how
+      FROM ingestion_mention
      WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM changed))
 ), alias AS MATERIALIZED (
     SELECT entity_id, key, name FROM ingestion_alias
      WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM changed))
 ), weighed AS (
-    SELECT m.entity_id, m.type, bool_and(m.source = ANY(%(guesses)s::text[])) AS is_guessed,
-           coalesce(sum(CASE m.type WHEN 'place' THEN 1.5 WHEN 'name' THEN 0.75 ELSE 3 END)
-                    FILTER (WHERE m.source = %(sure)s), 0) AS known,
+    SELECT m.entity_id, m.type, count(*) AS mentions, bool_and(m.how = 'guessed') AS is_guessed,
+           bool_or(strpos(m.surface, ' ') > 0) AS has_space,
+           coalesce(sum(CASE m.type WHEN 'place' THEN 1.5 WHEN 'name' THEN 0.75
+                                    WHEN 'concept' THEN 0.75 ELSE 3 END)
+                    FILTER (WHERE m.how = 'known'), 0) AS known,
+           coalesce(sum(CASE m.type WHEN 'name' THEN 0.25 WHEN 'organization' THEN 0.5 ELSE 1 END)
+                    FILTER (WHERE m.how = 'said'), 0) AS said,
            coalesce(sum(CASE m.source WHEN %(again)s THEN 0.4 WHEN %(bare)s THEN 0.25 ELSE 1 END
                         * CASE m.type WHEN 'name' THEN 0.25 WHEN 'organization' THEN 0.5 ELSE 1 END)
-                    FILTER (WHERE m.source <> %(sure)s), 0) AS guessed
+                    FILTER (WHERE m.how = 'guessed'), 0) AS guessed
       FROM mention AS m GROUP BY m.entity_id, m.type
 ), voted AS (
-    SELECT entity_id, type, is_guessed,
-           known + CASE type WHEN 'place' THEN least(guessed, 5) ELSE guessed END AS votes
+    SELECT entity_id, type, mentions, is_guessed, has_space,
+           known + said + least(guessed, CASE type WHEN 'place' THEN 5 ELSE 12 END) AS votes
       FROM weighed
 ), typed AS (
-    SELECT entity_id, max(votes) AS votes,
+    SELECT entity_id, max(votes) AS votes, bool_or(has_space) AS has_space,
+           sum(mentions) FILTER (WHERE type <> 'concept') AS names,
+           sum(mentions) FILTER (WHERE type NOT IN ('name', 'concept')) AS with_type,
+           (array_agg(mentions ORDER BY votes DESC, type))[1] AS of_type,
            (array_agg(is_guessed ORDER BY votes DESC, type))[1] AS is_guessed,
            (array_agg(type ORDER BY votes DESC, type))[1] AS type
       FROM voted GROUP BY entity_id
@@ -59,7 +71,10 @@ WITH changed AS MATERIALIZED (
 ), known AS (
     SELECT e.id, CASE
            WHEN NOT t.is_guessed THEN t.type
-           WHEN strpos(e.key, ' ') > 0 AND t.type <> 'name' THEN t.type
+           WHEN t.type IN ('name', 'concept') THEN 'concept'
+           WHEN t.type <> 'product' AND t.of_type < CASE WHEN t.has_space THEN 0.4 * t.with_type
+                                                         ELSE 0.6 * t.names END THEN 'concept'
+           WHEN t.has_space THEN t.type
            WHEN t.type = 'place' AND t.votes >= 3 THEN t.type
            WHEN t.type = 'organization' AND t.votes >= 1.5 THEN t.type
            WHEN t.type IN ('product', 'work', 'event', 'group') AND c.mentions > 1 THEN t.type

@@ -10,40 +10,23 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from rapidfuzz import fuzz
 
-from ingestion.extractors import Extraction, FoundMention, FoundRelation
+from ingestion.extractors import Extraction, FoundRelation
 from ingestion.extractors.dating import PassageText
-from ingestion.extractors.extraction import (
-    AGAIN,
-    BARE,
-    GROUP,
-    NAME,
-    NER,
-    ORGANIZATION,
-    PERSON,
-    PLACE,
-    PRODUCT,
-    SURE,
-    WORK,
-    FoundClaim,
-    FoundFragment,
-)
+from ingestion.extractors.extraction import NAME, PERSON, FoundClaim, FoundFragment
 from ingestion.extractors.mentions import GAP, stands_for
-from ingestion.extractors.name_types import FORMS_OF_ADDRESS, kind_of
+from ingestion.extractors.name_types import FORMS_OF_ADDRESS
 from ingestion.extractors.periods import Period
-from ingestion.extractors.titles import TITLE
 from ingestion.models import MentionPosition
 from ingestion.resolution.keys import NAME_LENGTH, Ref, entity_id, key_of_name, pair_of
 from ingestion.resolution.overrides import PLAIN, Meaning, NameResolution
-
-Extractions = Sequence[tuple[uuid.UUID, Extraction]]
-"""A document's extractions: chunk and extraction, in the order of the text."""
+from ingestion.stages.resolve.correcting import Extractions, corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +228,12 @@ def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
         words = key.split()
         for word in (words[0], words[-1]):
             holders[word].add(key)
+    last = {key.split()[-1] for key in people}
     return {
         word: next(iter(full))
         for word, full in holders.items()
-        if len(full) == 1 and types.get(word) == PERSON
+        if len(full) == 1
+        and (types.get(word) == PERSON or (word in last and types.get(word) == NAME))
     }
 
 
@@ -258,73 +243,6 @@ def types_of(names: Iterable[Name]) -> dict[Ref, str]:
     for name in names:
         votes[name.entity][name.type] += 1
     return {entity: counts.most_common(1)[0][0] for entity, counts in votes.items()}
-
-
-# --- what the rest of the document says -----------------------------------------------------------
-GUESSED: Final = frozenset({NER, BARE, AGAIN})
-SMALL: Final = frozenset(["a", "and", "for", "of", "the"])
-_DOUBTFUL: Final = frozenset({NAME, PERSON, PLACE, GROUP, ORGANIZATION})
-
-
-def corrected(found: Extractions) -> Extractions:
-    """The document's mentions, with guesses at longer names corrected by what their words are.
-
-    If *Cratchit* is a person, so is *Belinda Cratchit*; if *Debian* is a product, *Debian Wiki* is
-    not a person.
-    """
-    known = _known(mention for _, extraction in found for mention in extraction.mentions)
-    read = []
-    for chunk_id, extraction in found:
-        by_words = [_by_its_words(mention, known) for mention in extraction.mentions]
-        read.append((chunk_id, replace(extraction, mentions=tuple(_by_neighbours(by_words)))))
-    return read
-
-
-def _by_neighbours(mentions: Sequence[FoundMention]) -> Iterator[FoundMention]:
-    """Correct guesses in a list of names: between two persons stands a third."""
-    last = len(mentions) - 1
-    for place, mention in enumerate(mentions):
-        if (
-            0 < place < last
-            and mention.type in (NAME, ORGANIZATION, PLACE)
-            and mention.source in GUESSED
-            and " " in mention.surface
-            and kind_of(mention.surface, NAME) == NAME
-            and _is_listed(mentions[place - 1], mention)
-            and _is_listed(mention, mentions[place + 1])
-            and mentions[place - 1].type == mentions[place + 1].type == PERSON
-        ):
-            mention = replace(mention, type=PERSON)
-        yield mention
-
-
-def _is_listed(left: FoundMention, right: FoundMention) -> bool:
-    return 0 < right.start - left.end <= len(", and ")
-
-
-def _known(mentions: Iterable[FoundMention]) -> dict[str, str]:
-    """What single words are known to name, by their context."""
-    votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for mention in mentions:
-        if mention.source == SURE and " " not in mention.surface:
-            votes[key_of_name(mention.surface)][mention.type] += 1
-    return {key: max(sorted(kinds), key=kinds.__getitem__) for key, kinds in votes.items()}
-
-
-def _by_its_words(mention: FoundMention, known: Mapping[str, str]) -> FoundMention:
-    if mention.source == TITLE and mention.type == NAME and mention.surface.count(" ") > 1:
-        return replace(mention, type=WORK)  # a document's title that is no one's name
-    if mention.source not in GUESSED or mention.type not in _DOUBTFUL:
-        return mention
-    words = key_of_name(mention.surface).split()
-    if len(words) < 2 or kind_of(mention.surface, NAME) != NAME:
-        return mention
-    kinds = [known.get(word) for word in words]
-    if kinds[-1] == PERSON:
-        return replace(mention, type=PERSON)
-    if PRODUCT in kinds and SMALL.isdisjoint(words):
-        return replace(mention, type=PRODUCT)
-    return mention
 
 
 def expanded_initials(found: Extractions) -> dict[str, str]:

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from ingestion.extractors import Extraction, extract, extract_many
+from ingestion.extractors.extraction import CONCEPT
 
 
 def surfaces(extraction: Extraction) -> set[str]:
@@ -29,6 +30,14 @@ def test_each_text_is_read_as_what_it_is(text, language, name):
 
 def test_the_title_is_a_mention_in_any_language():
     assert surfaces(extract("《故乡》是鲁迅写的。", language="zh", title="故乡")) >= {"故乡"}
+
+
+def test_a_title_of_common_words_is_a_term():
+    text = "Bacteria are small. Most bacteria live in soil."
+
+    found = extract_many([text], language="en", title="Bacteria", common={"bacteria"})[0]
+
+    assert {mention.type for mention in found.mentions} == {CONCEPT}
 
 
 def test_texts_keep_their_order():

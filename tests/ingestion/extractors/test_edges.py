@@ -135,3 +135,24 @@ def test_a_word_with_a_capital_from_its_sentence_is_no_name_where_the_text_has_i
     assert {one.surface for one in extract_many([text])[0].mentions if one.type != "concept"} == {
         "Ada Lind"
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("In 1998 Sam Hocevar led Debian, and all was well.", "Sam Hocevar"),
+        ("He won 4 Golden Globes in the end.", "Golden Globes"),
+        (
+            "Importing Customers and Vendors is easy. We were importing more.",
+            "Customers and Vendors",
+        ),
+    ],
+)
+def test_neither_verbs_nor_counts_belong_to_a_name(text: str, name: str):
+    found = [mention.surface for mention in extract_many([text])[0].mentions]
+
+    assert not any(len(one) > len(name) for one in found if name in one)
+
+
+def test_a_path_through_a_menu_is_no_name():
+    assert is_no_name("File → Import → Replay")

@@ -26,6 +26,12 @@ from ingestion.extractors.name_types import kind_of
         ("Port Ansgar", "place"),
         ("Storm Ottoline", "event"),
         ("Battle of Hastings", "event"),
+        ("World War II", "event"),
+        ("Košice Peace Marathon", "event"),
+        ("Peak Reservation Ordinance", "work"),
+        ("Westminster Abbey", "place"),
+        ("Red Army", "organization"),
+        ("Universidad Nacional Autónoma", "organization"),
         ("RV Agnes Tulloch", "product"),
         ("Dr. Leena Varghese", "person"),
         ("Duchess of Lucca", "person"),
@@ -105,6 +111,29 @@ def test_what_has_an_article_may_do_something_to_somebody_without_being_a_person
 
 def test_several_words_are_an_organization_where_the_recogniser_says_so():
     assert kinds("She works at Hewlett Packard.")["Hewlett Packard"] == (ORGANIZATION, False)
+
+
+def test_without_a_word_before_it_a_recognisers_organization_is_of_unknown_type():
+    assert kinds("A script by Barwood Films was sold.")["Barwood Films"] == (NAME, False)
+    assert kinds("She wrote to Garrow & Sons in May.")["Garrow & Sons"] == (ORGANIZATION, False)
+
+
+def test_a_number_behind_a_name_makes_a_product_only_of_what_is_not_taken_for_a_person():
+    told = kinds("The star Khilj 2 rises.") | kinds("The game came with PlayStation 2 in a box.")
+
+    assert told["Khilj 2"] == (NAME, False)
+    assert told["PlayStation 2"] == (PRODUCT, False)
+
+
+def test_what_has_an_article_is_no_person():
+    assert kinds("We saw the Moon above the hills.")["Moon"] != (PERSON, False)
+
+
+def test_a_phrase_that_begins_with_a_common_word_is_no_person():
+    told = kinds("Prices split in 2020. Later Split Scheme was told by Ada Berg.")
+
+    assert told["Split Scheme"] == (NAME, False)
+    assert told["Ada Berg"][0] == PERSON
 
 
 def test_an_abbreviation_that_nothing_bears_out_is_a_term():

@@ -178,6 +178,13 @@ def voted(workspace: Workspace, name: str, votes: Votes) -> str:
         ("Git", [("person", "ner"), ("place", "around")] + [("concept", "propn")] * 9, "concept"),
         ("Lothair", [("person", "model")], "person"),
         ("明朝", [("place", "jieba")], "place"),
+        ("Moon", [("concept", "around")] * 5 + [("person", "ner")] * 2, "concept"),
+        ("al-Klaibain", [("person", "ner")] * 2, "concept"),
+        ("Toolbar", [("place", "ner")] * 4 + [("name", "propn")] * 5, "concept"),
+        ("Paris Commune", [("organization", "ner")] * 4 + [("event", "ner")] * 3, "event"),
+        ("Mutual Fund", [("event", "ner")] + [("organization", "ner")] * 1, "event"),
+        ("Tux Paint", [("person", "ner")] * 40 + [("product", "around")] * 5, "product"),
+        ("Berlin", [("place", "model")] * 9 + [("product", "around")] * 2, "place"),
     ],
 )
 def test_mentions_vote_and_what_stands_around_a_name_says_most(

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from ingestion.extractors import Extraction
 from ingestion.extractors.extraction import SURE, FoundMention
-from ingestion.stages.resolve.names import corrected, expanded_initials, resolve
+from ingestion.stages.resolve.correcting import corrected
+from ingestion.stages.resolve.names import expanded_initials, resolve
 
 CHUNK = uuid.UUID(int=1)
 
@@ -52,6 +53,36 @@ def test_a_guess_bears_nothing_out():
     found = said(("Debian", "product", "ner"), ("Debian Wiki", "person", "ner"))
 
     assert kinds(corrected(found)) == ["product", "person"]
+
+
+def surfaces(found: Sequence[tuple[uuid.UUID, Extraction]]) -> list[str]:
+    return [mention.surface for _, extraction in found for mention in extraction.mentions]
+
+
+def test_two_names_taken_for_one_are_cut_to_the_first():
+    found = said(
+        ("Krasner", "person", SURE),
+        ("Pollock", "person", "ner"),
+        ("Krasner and Pollock", "organization", "ner"),
+        ("Krasner for Muse", "organization", "ner"),
+    )
+
+    read = corrected(found)
+
+    assert surfaces(read) == ["Krasner", "Pollock", "Krasner", "Krasner"]
+    assert kinds(read)[2:] == ["person", "person"]
+
+
+def test_a_name_with_and_stays_whole_if_its_parts_are_not_names_of_their_own():
+    names = ("Krasner and Pollock", "Battle for Wesnoth", "Trade and Industry")
+    found = said(
+        ("Krasner", "person", SURE),
+        ("Battle", "event", "ner"),
+        ("Trade", "name", "propn"),
+        *((name, "organization", "ner") for name in names),
+    )
+
+    assert surfaces(corrected(found))[3:] == list(names)
 
 
 def test_initials_beside_a_name_are_its_own():

@@ -287,6 +287,8 @@ def test_in_a_document_without_the_full_name_it_stays_by_itself(workspace: Works
         ([("ada lind", PLACE), ("lind", PERSON)], {}),
         ([("ada lind", PERSON), ("lind", PLACE)], {}),
         ([("ada maria lind", PERSON), ("maria", PERSON)], {}),
+        ([("ada lind", PERSON), ("lind", "name")], {"lind": "ada lind"}),
+        ([("ada lind", PERSON), ("ada", "name")], {}),
         ([("lind", PERSON)], {}),
         ([], {}),
     ],
