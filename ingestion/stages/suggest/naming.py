@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rapidfuzz import fuzz
-from rapidfuzz.distance import DamerauLevenshtein
+from rapidfuzz.distance import DamerauLevenshtein, Prefix
 
-from ingestion.extractors.extraction import PERSON
+from ingestion.extractors.extraction import PERSON, PLACE
 from ingestion.stages.suggest.features import (
     SMALL,
     TITLES,
@@ -190,7 +190,7 @@ def contained(one: Candidate, other: Candidate, common: Common) -> Reason | None
         return _name(4.5, "the same name after its initials")
     if len(few) > 1:
         return _name(1.4 if is_last else 1.0, words)
-    is_name = _may_be_people(one, other) and long_.type in (PERSON, *UNTYPED)
+    is_name = PERSON in (one.type, other.type) and long_.type in (PERSON, *UNTYPED)
     if not is_name or few[0] not in (many[0], many[-1]):
         return None
     # Fewer people share a last name than a first name.
@@ -232,14 +232,20 @@ def misspelt(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     differing = [(a, b) for a, b in zip(left, right, strict=True) if a != b]
     if not 0 < len(differing) <= 2 or not all(_near(a, b) for a, b in differing):
         return None
-    return _misspelt(differing, left, common, one)
+    return _misspelt(differing, left, common, one, other)
 
 
 def _misspelt(
-    differing: Sequence[tuple[str, str]], words: Sequence[str], common: Common, one: Candidate
+    differing: Sequence[tuple[str, str]],
+    words: Sequence[str],
+    common: Common,
+    one: Candidate,
+    other: Candidate,
 ) -> Reason:
     if all(a + "s" == b or b + "s" == a for a, b in differing):
-        return _name(2.4, "one name is the other's plural")
+        # There is one Solomon, and one Korea.
+        is_one = len(words) == 1 and not {PERSON, PLACE}.isdisjoint({one.type, other.type})
+        return _name(0.8 if is_one else 2.4, "one name is the other's plural")
     weight = 3.4 if len(words) > len(differing) else 1.5
     weight += 0.4 if all(min(len(a), len(b)) >= LONG for a, b in differing) else 0.0
     weight -= 1.2 * (len(differing) - 1)
@@ -247,9 +253,16 @@ def _misspelt(
     counts = common.words
     weight -= sum(1.8 for pair in differing if min(counts.get(a, 1) for a in pair) >= COMMON)
     weight -= sum(0.8 for a, b in differing if a[0] != b[0])
+    # Stalinist is no misspelt Stalinism, nor Korean a Korea.
+    weight -= 1.0 if len(words) == 1 and any(_inflects(*pair) for pair in differing) else 0.0
     if one.type == PERSON and differing[0][0] == words[0]:
         weight -= 0.6
     return _name(weight, "the names differ by a letter or two")
+
+
+def _inflects(one: str, other: str) -> bool:
+    """Whether words differ only in their last letter."""
+    return Prefix.similarity(one, other) >= max(len(one), len(other)) - 1
 
 
 def _near(one: str, other: str) -> bool:

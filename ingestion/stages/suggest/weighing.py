@@ -199,6 +199,8 @@ CALLS: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 PLAINLY: Final = frozenset({"called", "named"})
+IS: Final = re.compile(r"^\s*(?:[,(]|.*\b(?:is|was|are|were)\s)", re.IGNORECASE)
+"""*X, called Y* and *X is called Y* speak of X; *in X called Y* mostly does not."""
 BORN: Final = re.compile(r"\s*,?\s*\(?\s*(?:born|née|nee)\s*", re.IGNORECASE)
 OR: Final = re.compile(r"\s*,\s*or\s+[\"'“‘]?", re.IGNORECASE)
 BRACKET: Final = re.compile(r"\s*\(\s*[\"'“‘]?")
@@ -247,7 +249,7 @@ def _stated_name(names: AdjacentNames) -> Reason | None:
     quote = "… " + " ".join(names.between.split()).strip(" ,(\"“‘'") + " …"
     if calls := CALLS.fullmatch(names.between):
         is_sure = calls["also"] or calls["called"].lower() not in PLAINLY
-        weight = 4.5 if is_sure else 3.6
+        weight = 4.5 if is_sure else 2.8 if IS.match(names.between) else 1.4
         return Reason("called", weight, f"a document says “{quote}”", is_of_names=True)
     if names.is_full and BORN.fullmatch(names.between):
         return Reason("called", 3.6, f"a document says “{quote}”", is_of_names=True)

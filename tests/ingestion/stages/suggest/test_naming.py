@@ -25,6 +25,30 @@ def reason(one: str, other: str, kind: str = "person", common: Common = NOTHING)
     return max((one for one in found if one), key=lambda one: one.weight, default=None)
 
 
+def weight(one: str, other: str, kind: str) -> float:
+    found = reason(one, other, kind)
+    return found.weight if found else 0.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind", "spelling"),
+    [
+        ("Stalinist", "Stalinism", "group", ("Stalinist", "Stalnist")),
+        ("Korea", "Koreas", "place", ("Hallgrim", "Halgrim")),
+        ("Solomon", "Solomons", "person", ("Hallgrim", "Halgrim")),
+    ],
+)
+def test_another_ending_is_no_other_spelling(
+    one: str, other: str, kind: str, spelling: tuple[str, str]
+):
+    assert weight(one, other, kind) < weight(*spelling, kind)
+
+
+def test_a_word_of_a_term_is_not_the_term():
+    assert reason("Details", "Stock Splits Details", "concept") is None
+    assert reason("Hallgrim", "Anton Hallgrim", "person")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "kind", "said"),
     [

@@ -9,7 +9,9 @@ from hypothesis import given, strategies as st
 from ingestion.stages.suggest.features import Reason
 from ingestion.stages.suggest.links import Links
 from ingestion.stages.suggest.weighing import (
+    SUGGESTED,
     AdjacentNames,
+    certainty_of,
     shared_neighbours,
     similar_passages,
     stated_names,
@@ -45,7 +47,7 @@ def test_a_sentence_that_calls_one_by_the_others_name_is_a_reason(between: str):
 
     assert found
     assert found.is_of_names
-    assert found.weight > 3
+    assert certainty_of((found,)) > SUGGESTED
     assert found.words.startswith("a document says “… ")
 
 
@@ -54,6 +56,16 @@ def test_a_sentence_that_calls_one_by_the_others_name_is_a_reason(between: str):
 )
 def test_other_words_between_two_names_are_none(between: str):
     assert said(between) is None
+
+
+def test_what_is_only_called_says_less_than_what_is_called():
+    called, is_called, also = map(said, (" called ", " is called ", ", also called "))
+
+    assert called
+    assert is_called
+    assert also
+    assert called.weight < is_called.weight < also.weight
+    assert certainty_of((called,)) < SUGGESTED  # A man from Micronesia named Mau Piailug.
 
 
 def test_a_maiden_name_alone_is_not_the_person():
