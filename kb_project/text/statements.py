@@ -31,7 +31,8 @@ LONGEST_LEAD: Final = 240
 
 _MARK: Final = regex.compile(r"(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+")
 _STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】*_]*$")
-_LEADS: Final = (":", "：")
+_LEADS: Final = (":", "：", ",", "，")
+"""A paragraph that ends with a comma leads to a quotation, or goes on below a figure."""
 _DIGIT: Final = regex.compile(r"\p{N}")
 _WORD: Final = regex.compile(r"\p{L}{2,}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}]")
 _WORDS: Final = regex.compile(r"\p{Latin}[\p{L}\p{M}\p{N}'’-]*|[\p{L}\p{N}]")
@@ -60,7 +61,7 @@ class StatementKind(StrEnum):
     """The first sentence of a list entry."""
     ROW = "row"
     LEAD = "lead"
-    """A line before a list or a table: *The keepers were:*"""
+    """A line before a list, a table or a quotation: *The keepers were:*"""
     HEADING = "heading"
 
 

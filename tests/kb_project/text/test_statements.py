@@ -101,6 +101,17 @@ def test_what_follows_a_list_is_no_part_of_it():
     assert (last.said, last.group, last.lead) == ("The lamp stood empty for a year.", -1, "")
 
 
+def test_a_paragraph_that_ends_with_a_comma_leads_to_the_quotation_below():
+    text = "As Ada Lind wrote at the time,\n\nThe lamp has burned for a year without a keeper."
+
+    found = statements(text)
+
+    assert by_kind(found, StatementKind.LEAD) == ["As Ada Lind wrote at the time,"]
+    assert [one.said for one in found if one.states] == [
+        "The lamp has burned for a year without a keeper."
+    ]
+
+
 def test_a_paragraph_between_two_entries_does_not_end_their_list():
     text = (
         "1. Close the valve.\n\nThe handle is stiff in winter.\n\n2. Open the door slowly."
