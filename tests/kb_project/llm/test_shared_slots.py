@@ -81,7 +81,7 @@ def test_a_database_that_is_away_is_said_to_be_away(session: LockSession, monkey
         gate.adjust(running=0, wanted=1)
 
 
-def refuse(_using: str) -> psycopg.Connection[tuple[object, ...]]:
+def refuse() -> psycopg.Connection[tuple[object, ...]]:
     raise psycopg.OperationalError("connection refused")
 
 
