@@ -6,6 +6,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
+from struct import Struct
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
@@ -138,15 +140,21 @@ SELECT count(*) FROM (
      WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
      ORDER BY id FOR KEY SHARE) AS held
 """
+# What each node of a tree summarises, as ``_digest_of_edges`` has it.
 EDGES: Final[LiteralString] = """
-SELECT e.id, e.parent_id, e.chunk_id, e.node_id, e.probability
-  FROM ingestion_summarynode AS n
-  JOIN ingestion_summaryedge AS e ON e.workspace_id = %(workspace)s AND e.parent_id = n.id
- WHERE n.workspace_id = %(workspace)s AND n.document_id IS NOT DISTINCT FROM %(document)s::uuid
+SELECT parent_id, sha256(string_agg(uuid_send(below) || float8send(probability), ''::bytea
+                                    ORDER BY below))
+  FROM (SELECT e.parent_id, coalesce(e.chunk_id, e.node_id) AS below, e.probability
+          FROM ingestion_summarynode AS n
+          JOIN ingestion_summaryedge AS e
+            ON e.workspace_id = %(workspace)s AND e.parent_id = n.id
+         WHERE n.workspace_id = %(workspace)s
+           AND n.document_id IS NOT DISTINCT FROM %(document)s::uuid) AS edge
+ GROUP BY parent_id
 """
 FORGET_EDGES: Final[LiteralString] = """
 DELETE FROM ingestion_summaryedge
- WHERE workspace_id = %(workspace)s AND id = ANY (%(edges)s::uuid[])
+ WHERE workspace_id = %(workspace)s AND parent_id = ANY (%(nodes)s::uuid[])
 """
 FORGET_NODES: Final[LiteralString] = """
 DELETE FROM ingestion_summarynode
@@ -194,6 +202,9 @@ SELECT coalesce((SELECT job.state = 'done' OR job.state = 'running' AND NOT EXIS
                   WHERE job.workspace_id = %(workspace)s AND job.kind = 'workspace'
                   ORDER BY job.created_at DESC LIMIT 1), true)
 """
+
+
+EDGE: Final = Struct("!16sd")
 
 
 def _vectors(sent: Sequence[bytes]) -> Iterator[Vectors]:
@@ -313,32 +324,40 @@ def save_nodes(
     known = set(stored.values_list("pk", flat=True))
     new = [node for node in nodes if node.draft.id not in known]
     SummaryNode.objects.bulk_create(_row(workspace_id, node, fingerprint) for node in new)
-    _add_edges(workspace_id, (edge for node in new for edge in _edges(node)))
+    _add_edges(workspace_id, new)
     values = {"workspace": workspace_id, "document": tree.document_id, "number": len(new)}
     run_sql(COUNT_MORE, values)
     return {node.draft.id for node in new}
 
 
 def _save_edges(workspace_id: UUID, document_id: UUID | None, nodes: Iterable[Node]) -> None:
-    """Make the edges of a tree those of its nodes; those that stay are not written again."""
-    missing = dict.fromkeys((edge for node in nodes for edge in _edges(node)), True)
-    scope = {"workspace": workspace_id, "document": document_id}
-    gone = [id_ for id_, *edge in run_sql(EDGES, scope) if not missing.pop(tuple(edge), False)]
-    run_sql(FORGET_EDGES, {"workspace": workspace_id, "edges": gone})
-    _add_edges(workspace_id, missing)
+    """Make the edges of a tree those of its nodes; those of nodes that stay are not read."""
+    stored: dict[UUID, bytes] = dict(
+        run_sql(EDGES, {"workspace": workspace_id, "document": document_id})
+    )
+    changed = [node for node in nodes if stored.get(node.draft.id) != _digest_of_edges(node)]
+    ids = [node.draft.id for node in changed]
+    run_sql(FORGET_EDGES, {"workspace": workspace_id, "nodes": ids})
+    _add_edges(workspace_id, changed)
 
 
-def _add_edges(workspace_id: UUID, edges: Iterable[_Edge]) -> None:
+def _digest_of_edges(node: Node) -> bytes:
+    edges = sorted((item.id.bytes, chance) for item, chance in node.draft.children)
+    return sha256(b"".join(EDGE.pack(*edge) for edge in edges)).digest()
+
+
+def _add_edges(workspace_id: UUID, nodes: Iterable[Node]) -> None:
     SummaryEdge.objects.bulk_create(
         (
             SummaryEdge(
                 workspace_id=workspace_id,
-                parent_id=parent,
-                chunk_id=chunk,
-                node_id=node,
+                parent_id=node.draft.id,
+                chunk_id=item.id if item.is_chunk else None,
+                node_id=None if item.is_chunk else item.id,
                 probability=probability,
             )
-            for parent, chunk, node, probability in edges
+            for node in nodes
+            for item, probability in node.draft.children
         ),
         batch_size=2_000,
     )
@@ -369,14 +388,3 @@ def _row(workspace_id: UUID, node: Node, fingerprint: str) -> SummaryNode:
         fingerprint=fingerprint,
         vector=node.vector.tolist(),
     )
-
-
-# Of a node to a chunk or a node below it, with the probability. As objects, those of a large tree
-# would take longer to make than all else.
-_Edge = tuple[UUID, UUID | None, UUID | None, float]
-
-
-def _edges(node: Node) -> Iterator[_Edge]:
-    for item, probability in node.draft.children:
-        chunk, below = (item.id, None) if item.is_chunk else (None, item.id)
-        yield node.draft.id, chunk, below, probability
