@@ -91,6 +91,19 @@ class Ids:
         return self._packed.nbytes + self._order.nbytes + self._sorted.nbytes
 
 
+class IdsByPlace(Sequence[UUID]):
+    """Ids by position alone: nothing is sorted."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+
+    def __len__(self) -> int:
+        return len(self._raw) // _BYTES
+
+    def __getitem__(self, place: Any) -> Any:
+        return UUID(bytes=self._raw[_BYTES * place : _BYTES * (place + 1)])
+
+
 def packed(ids: Iterable[UUID]) -> bytes:
     return b"".join(one.bytes for one in ids)
 

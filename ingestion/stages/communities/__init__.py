@@ -27,6 +27,7 @@ from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities import keeping, sql
 from ingestion.stages.communities.clustering import Cluster, hierarchy
 from ingestion.stages.communities.graph import PLACES, Graph, Indexes
+from kb_project.graph.compact import IdsByPlace
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, stream_sql, temporary_rows
 from workspaces import access
@@ -38,19 +39,6 @@ LARGE: Final = 10_000
 """Entities that are more than three sentences can name: what they rest on need not be asked."""
 
 Membership = tuple[UUID, int]
-
-
-class _Numbered(Sequence[UUID]):
-    """The entities by their numbers, sixteen bytes each: few are ever asked for."""
-
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
-
-    def __len__(self) -> int:
-        return len(self._packed) // 16
-
-    def __getitem__(self, number: Any) -> Any:
-        return UUID(bytes=self._packed[16 * number : 16 * number + 16])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +79,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
         with temporary_rows("numbered_entities", numbered, ()):
             run_sql(sql.NUMBER, {"workspace": workspace_id})
             [(ids,)] = run_sql(sql.ENTITIES)
-            entities = _Numbered(bytes(ids))
+            entities = IdsByPlace(bytes(ids))
             old = _load(workspace_id)
             graph = _graph(workspace_id, len(entities))
             clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id))

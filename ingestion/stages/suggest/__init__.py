@@ -35,7 +35,7 @@ from ingestion.stage import Progress, StageOutcome, is_long_and_recent
 from ingestion.stages.suggest import blocks, changes, naming, sql, weighing
 from ingestion.stages.suggest.features import Candidate, Reason, Suggestion
 from ingestion.stages.suggest.links import Links
-from kb_project.graph.compact import Ids
+from kb_project.graph.compact import IdsByPlace
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count, stream_sql
 from workspaces import access
@@ -83,7 +83,7 @@ def _is_recent(state: SuggestionState | None) -> TypeGuard[SuggestionState]:
 def _names(workspace_id: uuid.UUID) -> changes.Names:
     values = {"workspace": workspace_id, "exact": [SYMBOL]}
     [(ids, digests, keys)] = run_sql(sql.DIGESTS, values)
-    return changes.Names(Ids.of_bytes(bytes(ids)), keys, bytes(digests))
+    return changes.Names(IdsByPlace(bytes(ids)), keys, bytes(digests))
 
 
 def _among_all(workspace_id: uuid.UUID, progress: Progress) -> tuple[Entities, list[Suggestion]]:

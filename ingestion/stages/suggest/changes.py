@@ -17,14 +17,13 @@ import numpy as np
 from ingestion.stages.suggest import blocks
 from ingestion.stages.suggest.features import WRITTEN_OUT, Candidate, written_out
 from ingestion.stages.suggest.naming import Common, acronyms
-from kb_project.graph.compact import Ids
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
     """All entities: their ids, keys, and digests of what they are compared by."""
 
-    ids: Ids
+    ids: Sequence[uuid.UUID]
     keys: Sequence[str]
     digests: bytes
 

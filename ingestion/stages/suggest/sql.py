@@ -35,7 +35,7 @@ SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
                    e.is_made, e.is_confirmed, e.mention_count, e.degree, also.digest), 0) AS digest
           FROM ingestion_entity AS e
           LEFT JOIN (SELECT entity_id,
-                            sum(hash_record_extended(ROW (key, name), 0)::numeric) AS digest
+                            sum(hash_record_extended(ROW (key, name), 0)) AS digest
                        FROM ingestion_alias WHERE workspace_id = %(workspace)s
                       GROUP BY entity_id) AS also ON also.entity_id = e.id
          WHERE e.workspace_id = %(workspace)s AND e.type <> ALL (%(exact)s::text[])) AS compared
