@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from datetime import timedelta
-from functools import cache
+from functools import lru_cache
 from typing import Final, LiteralString
 
 import numpy as np
@@ -55,6 +55,12 @@ FRESH = timedelta(seconds=5)
 COST_SHARE = 20
 
 
+KEPT_TITLES: Final = 1 << 17
+
+# A document has one title and many chunks, and most titles stay from one time to the next.
+_key_of = lru_cache(KEPT_TITLES)(naming_key)
+
+
 def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
     index = renew(job.workspace_id)
     return StageOutcome(written=len(index.chunk_ids))
@@ -79,10 +85,9 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
     # nothing of the workspace yet.
     own_keys = Entity.objects.in_workspace(workspace_id).values_list("key", "id")
     aliases = Alias.objects.in_workspace(workspace_id).values_list("key", "entity_id")
-    key_of = cache(naming_key)  # a document has one title and many chunks
     return build(
         chunks=[
-            ChunkRow(chunk_id, key_of(title))
+            ChunkRow(chunk_id, _key_of(title))
             for chunk_id, title in chunks.values_list("id", "document__title")
         ],
         entities=_entities(workspace_id),
