@@ -29,6 +29,9 @@ MOST_MEMBERS: Final = 500
 """Members of a topic, by rank, whose mentions and relationships decide its title."""
 
 
+LARGE: Final = 100_000
+"""Members of topics whose chief ones are sought among the ``FIRST`` of all entities: the roots."""
+FIRST: Final = 20_000
 MENTION: Final = Struct("!16si")
 """The passage of a mention, and where it begins."""
 
@@ -42,6 +45,7 @@ class _Topic:
     id: UUID
     title: str
     is_changed: bool
+    size: int
 
 
 def renew_titles(workspace_id: UUID) -> int:
@@ -81,7 +85,9 @@ class _Naming:
             parent: list(group) for parent, group in groupby(topics, key=lambda one: one.parent)
         }
         due = {parent: self._due(parent, group) for parent, group in siblings.items()}
-        subjects = self._subjects(list(chain.from_iterable(due.values())))
+        ids = set(chain.from_iterable(due.values()))
+        are_large = sum(one.size for one in topics if one.id in ids) >= LARGE
+        subjects = self._subjects(list(ids), are_large=are_large)
         for parent, group in siblings.items():
             self.given |= {one.id: one.title for one in group}
             wanted = [subjects[id_] for id_ in due[parent]]
@@ -106,7 +112,9 @@ class _Naming:
             if parent in self._renamed or self.given[one.id] != one.title:
                 self._renamed.add(one.id)
 
-    def _subjects(self, ids: Sequence[UUID]) -> Mapping[UUID, TitleSubject]:
+    def _subjects(
+        self, ids: Sequence[UUID], *, are_large: bool = False
+    ) -> Mapping[UUID, TitleSubject]:
         subjects = {id_: TitleSubject(id_) for id_ in ids}
         if not ids:
             return subjects
@@ -115,9 +123,12 @@ class _Naming:
             "ids": list(ids),
             "most_members": MOST_MEMBERS,
             "most_names": MOST_NAMES,
+            "first": FIRST,
         }
         # Asked once: the largest topics have tens of thousands of members.
-        chiefs = run_sql(sql.CHIEF, values)
+        chiefs = run_sql(sql.CHIEF_OF_LARGE, values) if are_large else []
+        known = {community for community, _ in chiefs}
+        chiefs += run_sql(sql.CHIEF, {**values, "ids": [id_ for id_ in ids if id_ not in known]})
         values["chief_of"] = [community for community, _ in chiefs]
         values["chiefs"] = [entity for _, entity in chiefs]
         mentions = [(id_, bytes(packed)) for id_, packed in run_sql(sql.MENTIONS, values)]

@@ -36,6 +36,14 @@ MOST_PASSAGES: Final = 60
 # A longer span is not a sentence to quote.
 LONGEST_QUOTE: Final = 1_500
 
+INSIDE: Final[Columns] = {
+    "community_id": "uuid",
+    "id": "uuid",
+    "source_id": "uuid",
+    "target_id": "uuid",
+    "weight": "float8",
+}
+
 Span = tuple[UUID, int, int]
 Spans = dict[UUID, dict[Span, bool]]
 """Spans by community; the value says whether a relationship is stated there."""
@@ -46,22 +54,25 @@ def topics(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Topic]:
     if not ids:
         return {}
     values = {"workspace": workspace_id, "ids": list(ids)}
-    sentences = _sentences(values)
-    named = {
-        id_
-        for one in chain.from_iterable(sentences.values())
-        for id_ in one.entities | one.introduces
-    }
-    chosen = {
-        **values,
-        "named": list(named),
-        "few": FEW_MEMBERS,
-        "chief": CHIEF_MEMBERS,
-        "worths": json.dumps(NAMING),
-    }
+    with temporary_rows("found_inside", INSIDE, ()):
+        run_sql(sql.FIND_INSIDE, values)
+        sentences = _sentences(values)
+        named = {
+            id_
+            for one in chain.from_iterable(sentences.values())
+            for id_ in one.entities | one.introduces
+        }
+        chosen = {
+            **values,
+            "named": list(named),
+            "few": FEW_MEMBERS,
+            "chief": CHIEF_MEMBERS,
+            "worths": json.dumps(NAMING),
+        }
+        found = run_sql(sql.MEMBERS, chosen)
     members: defaultdict[UUID, list[Member]] = defaultdict(list)
     figures: dict[UUID, tuple[int, int]] = {}
-    for community, id_, name, type_, rank, tie, size, ends in run_sql(sql.MEMBERS, chosen):
+    for community, id_, name, type_, rank, tie, size, ends in found:
         # Its rank in the workspace, plus the weight of its ties to the community.
         members[community].append(Member(id_, name, type_, rank + log1p(max(0.0, tie or 0.0))))
         figures[community] = size, int(ends) // 2

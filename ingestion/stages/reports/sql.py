@@ -31,17 +31,25 @@ INSIDE: Final[LiteralString] = (
 )"""
 )
 
+# They are asked for once a batch: half of a large workspace may be inside its roots.
+FIND_INSIDE: Final[LiteralString] = (
+    INSIDE
+    + """
+INSERT INTO found_inside SELECT community_id, id, source_id, target_id, weight FROM inside
+"""
+)
+
 # --- reports made of the documents' sentences -----------------------------------------------------
 # The members of each community, with the weight of their ties to it, its size and how many ends of
 # relationships it has. Of a large one, those that %(named)s has, and the chief ones: tens of
 # thousands of others would say nothing. Each relationship inside counts for both ends. What is
 # returned is added in order: the last digit of a sum decides ties, and must not depend on the plan.
 MEMBERS: Final[LiteralString] = (
-    INSIDE
+    MEMBER
     + """, ends AS MATERIALIZED (
-    SELECT community_id, source_id AS entity_id, weight FROM inside
+    SELECT community_id, source_id AS entity_id, weight FROM found_inside
     UNION ALL
-    SELECT community_id, target_id, weight FROM inside
+    SELECT community_id, target_id, weight FROM found_inside
 ), tie AS (
     SELECT community_id, entity_id, sum(weight) AS weight, count(*) AS ends
     FROM ends GROUP BY community_id, entity_id
@@ -86,9 +94,7 @@ GROUP BY member.community_id
 )
 
 # The spans the community's relationships rest on, statements before co-occurrences.
-EVIDENCE: Final[LiteralString] = (
-    INSIDE
-    + """
+EVIDENCE: Final[LiteralString] = """
 SELECT community_id, chunk_id, start, "end", stated FROM (
     SELECT inside.community_id, evidence.chunk_id, evidence.start, evidence."end",
            bool_or(evidence.kind = 'stated') AS stated,
@@ -97,34 +103,37 @@ SELECT community_id, chunk_id, start, "end", stated FROM (
                ORDER BY bool_or(evidence.kind = 'stated') DESC,
                         sum(inside.weight ORDER BY inside.weight) DESC,
                         evidence.start, evidence."end", evidence.chunk_id) AS place
-    FROM inside
+    FROM found_inside AS inside
     JOIN ingestion_evidence AS evidence
       ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = inside.id
-     AND evidence.relationship_id = ANY (ARRAY(SELECT id FROM inside))
+     AND evidence.relationship_id = ANY (ARRAY(SELECT id FROM found_inside))
     GROUP BY inside.community_id, evidence.chunk_id, evidence.start, evidence."end"
 ) AS ranked
 WHERE place <= %(most)s
 """
-)
 
 # The sentences that describe the weightiest members.
 INTRODUCTIONS: Final[LiteralString] = (
     MEMBER
-    + """
-SELECT community_id, (source ->> 'chunk')::uuid, (source ->> 'start')::int,
-       (source ->> 'end')::int, false, entity_id, number = 1
-FROM (
-    SELECT member.community_id, entity.id AS entity_id, entity.description_sources,
+    + """, ranked AS (
+    SELECT member.community_id, entity.id AS entity_id,
            row_number() OVER (PARTITION BY member.community_id
                               ORDER BY entity.rank DESC, entity.id) AS place
     FROM member
     JOIN ingestion_entity AS entity
       ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
      AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))
-) AS ranked
-CROSS JOIN LATERAL jsonb_array_elements(description_sources)
+), chief AS MATERIALIZED (
+    SELECT community_id, entity_id FROM ranked WHERE place <= %(most)s
+)
+SELECT chief.community_id, (source ->> 'chunk')::uuid, (source ->> 'start')::int,
+       (source ->> 'end')::int, false, entity.id, number = 1
+FROM chief
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = chief.entity_id
+ AND entity.id = ANY (ARRAY(SELECT entity_id FROM chief))
+CROSS JOIN LATERAL jsonb_array_elements(entity.description_sources)
     WITH ORDINALITY AS one (source, number)
-WHERE place <= %(most)s
 """
 )
 

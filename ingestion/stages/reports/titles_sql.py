@@ -7,7 +7,7 @@ from typing import Final, LiteralString
 from ingestion.stages.reports.sql import MEMBER
 
 COMMUNITIES: Final[LiteralString] = """
-SELECT level, parent_id, id, title, is_changed FROM ingestion_community
+SELECT level, parent_id, id, title, is_changed, size FROM ingestion_community
 WHERE workspace_id = %(workspace)s
 ORDER BY level, parent_id NULLS FIRST, id
 """
@@ -28,6 +28,26 @@ SELECT community_id, entity_id FROM (
 WHERE place <= %(most_members)s
 """
 )
+# The same of those topics that have %(most_members)s members among the first of all entities: of
+# tens of thousands, few are read.
+CHIEF_OF_LARGE: Final[LiteralString] = """
+WITH first AS MATERIALIZED (
+    SELECT id, row_number() OVER (ORDER BY rank DESC, mention_count DESC, name, id) AS number
+    FROM ingestion_entity WHERE workspace_id = %(workspace)s
+    ORDER BY rank DESC, mention_count DESC, name, id LIMIT %(first)s
+), placed AS MATERIALIZED (
+    SELECT community_id, entity_id,
+           row_number() OVER (PARTITION BY community_id ORDER BY number) AS place,
+           count(*) OVER (PARTITION BY community_id) AS found
+    FROM ingestion_communitymember AS member
+    JOIN first ON first.id = member.entity_id
+    WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(SELECT id FROM first))
+      AND community_id = ANY (%(ids)s::uuid[])
+)
+SELECT community_id, entity_id FROM placed
+WHERE place <= %(most_members)s AND found >= %(most_members)s
+"""
+
 # Packed: a hundred thousand rows would be as many ids and lists.
 MENTIONS: Final[LiteralString] = """
 SELECT chief.community_id,
