@@ -19,6 +19,12 @@ _WORDS: Final = {
         " fifteen sixteen seventeen eighteen nineteen twenty".split()
     )
 } | {"twice": "2", "dozen": "12", "hundred": "100", "thousand": "1000"}
+SPELT_OTHERWISE: Final = {
+    spelt: other
+    for word, number in list(_WORDS.items())[2:21]
+    for spelt, other in ((terms(word)[0], number), (number, terms(word)[0]))
+}
+"""Index terms of small numbers in words and figures, by each other; *one* is mostly no number."""
 _MONTHS: Final = {name: str(number) for number, name in enumerate(MONTHS, start=1)}
 _SHORT_MONTHS: Final = {name[:3]: number for name, number in _MONTHS.items()}
 _MONTH: Final = (

@@ -22,6 +22,7 @@ import regex
 from numpy.typing import NDArray
 
 from kb_project.text.languages import HAN
+from kb_project.text.quantities import SPELT_OTHERWISE
 from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind, says_something, statements
 from kb_project.text.terms import terms
@@ -206,13 +207,16 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class Rarity:
-    """Term rarity in the workspace; ``frequencies`` count the chunks that contain each term."""
+    """Term rarity in the workspace; ``frequencies`` count the chunks that contain each term.
+
+    A number that no chunk has in words is as rare as in figures, and the other way round.
+    """
 
     frequencies: Mapping[str, int]
     chunks: int
 
     def of(self, term: str) -> float:
-        count = min(self.frequencies.get(term, 0), self.chunks)
+        count = min(self._chunks_with(term), self.chunks)
         return math.log(1 + (self.chunks - count + 0.5) / (count + 0.5))
 
     def weighed(self, terms_: Collection[str]) -> Weighed:
@@ -221,8 +225,12 @@ class Rarity:
 
     def unknown(self, terms_: Collection[str]) -> float:
         """Return the share of the terms, weighted by rarity, that no chunk contains."""
-        gone = [term for term in terms_ if not self.frequencies.get(term)]
+        gone = [term for term in terms_ if not self._chunks_with(term)]
         return self.weighed(terms_).share(gone)
+
+    def _chunks_with(self, term: str) -> int:
+        other = SPELT_OTHERWISE.get(term, "")
+        return self.frequencies.get(term) or self.frequencies.get(other, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +256,11 @@ def indexed(candidate: Candidate) -> Indexed:
 
 @lru_cache(maxsize=TEXTS_CACHED)
 def _counts(text: str) -> Counter[str]:
-    return Counter(terms(text))
+    """How often a text has each term; small numbers count in words and in figures."""
+    found = Counter(terms(text))
+    for term in found.keys() & SPELT_OTHERWISE.keys():
+        found[SPELT_OTHERWISE[term]] += found[term]
+    return found
 
 
 def bm25(found: Sequence[Indexed], wanted: Collection[str], rarity: Rarity) -> list[float]:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
+from kb_project.text.quantities import SPELT_OTHERWISE
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
@@ -74,7 +75,8 @@ def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) ->
     """
     sought = query_features.read(query.question)
     values = {"workspace": query.workspace_id, "documents": query.document_list}
-    frequencies = run_sql(sql.TERM_FREQUENCIES, values | {"terms": list(sought.terms)})
+    spelt = [*sought.terms, *map(SPELT_OTHERWISE.get, sought.terms)]
+    frequencies = run_sql(sql.TERM_FREQUENCIES, values | {"terms": list(filter(None, spelt))})
     if query.documents is None:
         chunks = corpus.counts(workspace_id=query.workspace_id).passages
     else:

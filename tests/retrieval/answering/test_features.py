@@ -27,6 +27,22 @@ def test_a_statement_has_the_share_of_the_question_that_it_covers():
     assert (closed["covers"], closed["words"]) == (0.0, 0.0)
 
 
+@pytest.mark.parametrize(("asked", "told"), [("five", "5"), ("5", "five"), ("twelve", "12")])
+def test_a_small_number_in_words_is_the_same_in_figures(asked: str, told: str):
+    said = f"The lamp has {told} wicks."
+    passage = hit(f"{said} The quarry has 7 roads.")
+
+    found = row(f"Why has the lamp {asked} wicks?", passage, said=said)
+    other = row(f"Why has the lamp {asked} wicks?", passage, said="The quarry has 7 roads.")
+
+    assert (found["covers"], other["covers"]) == (1.0, 0.0)
+
+
+def test_a_number_is_known_if_the_documents_have_it_in_figures():
+    assert features.Rarity({"5": 2}, 10).unknown(["five"]) == 0.0
+    assert features.Rarity({"4": 2}, 10).unknown(["five"]) == 1.0
+
+
 def test_what_title_headings_and_the_sentence_before_cover_counts_apart():
     passage = hit("It burns oil by night.", title="Lamp", headings=("Skarrow",))
 
