@@ -10,7 +10,10 @@ import pytest
 from django.conf import settings as django_settings
 from pytest_django import Settings
 
+from kb_project.database import outages
 from kb_project.env import env_str
+from kb_project.llm import call, embedders
+from kb_project.llm.policy import Retry, RetryPolicy
 from kb_project.ports import build_ports
 
 # A first example may load a model or wait for a busy machine: that is no failure.
@@ -38,6 +41,20 @@ def fake_embedder(settings: Settings) -> Iterator[None]:
     build_ports.cache_clear()
     yield
     build_ports.cache_clear()
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are called as often as ever, and again at once."""
+    attempts = RetryPolicy(attempts=6, first=0.01, longest=0.02, longest_wish=0.05)
+    for module in (call, embedders):
+        monkeypatch.setattr(module, "Retry", lambda: Retry(attempts))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _listeners_end_at_once() -> None:
+    """A listener looks between two messages whether it is to stop: half a second a test."""
+    outages.SECONDS_BETWEEN_LOOKS = 0.02
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,17 +9,15 @@ import pytest
 from ingestion.knowledge import topics
 from ingestion.pipeline import recovery
 from ingestion.stages import reports
-from kb_project.llm import call, policy
-from kb_project.llm.policy import Breaker, Retry, RetryPolicy
+from kb_project.llm import policy
+from kb_project.llm.policy import Breaker
 from tests.model_tier.tier import Tier, make_tier
 from tests.provider import Provider
 
 
 @pytest.fixture
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+def hurried(quick_retries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are tried again at once, and pauses end with the next sweep."""
-    attempts = RetryPolicy(attempts=6, first=0.01, longest=0.02, longest_wish=0.05)
-    monkeypatch.setattr(call, "Retry", lambda: Retry(attempts))
     monkeypatch.setattr(policy, "Breaker", partial(Breaker, rest=0.02))
     monkeypatch.setattr(recovery, "SECONDS_OF_PAUSE", 0.0)
 

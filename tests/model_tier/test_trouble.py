@@ -68,6 +68,7 @@ def test_what_only_a_person_can_mend_pauses_with_a_sentence(tier: Tier, fault: s
     assert tier.provider.count() <= 10
 
 
+@pytest.mark.usefixtures("quick_retries")
 def test_an_endpoint_that_is_down_pauses_until_it_is_back(tier: Tier):
     with Provider() as gone:
         address = gone.url

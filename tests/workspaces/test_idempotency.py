@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from kb_project.errors import ConflictError
 from tests import rows
-from workspaces import access
+from workspaces import access, sql
 from workspaces.idempotency import LONGEST_KEY, REPLAYED, ApiRequest, forget_old_answers, once
 from workspaces.models import StoredReply, User, Workspace
 
@@ -277,7 +277,9 @@ def test_it_is_carried_out_where_the_first_fails(done: list[Any]):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_does_not_wait_for_ever(done: list[Any]):
+def test_it_does_not_wait_for_ever(done: list[Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sql, "WAIT_BRIEFLY", "SET LOCAL lock_timeout = '100ms'")
+
     first, second = two_at_once(done, refuses=False, waits=20)
 
     assert (first.status_code, second.status_code) == (201, 409)

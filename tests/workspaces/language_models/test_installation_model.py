@@ -168,6 +168,7 @@ def test_only_offered_models_are_used(provider, settings):
 
 
 # --- embeddings -----------------------------------------------------------------------------------
+@pytest.mark.usefixtures("quick_retries")
 def test_embeddings_with_it_are_in_the_ledger_and_end_with_the_permission(provider, settings):
     settings.MODEL_PRICES = [f"{EMBEDDING_MODEL}=100/0"]
     workspace = rows.make_workspace()
