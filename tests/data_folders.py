@@ -9,9 +9,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -29,8 +31,29 @@ from kb_project.env import child_environment, psql_environment
 PREFIX: Final = "test-data-"
 POSTGRES: Final = "postgres"
 DUMP: Final = "dump"
+MEMORY: Final = Path("/dev/shm")  # noqa: S108 - folders made in it have fresh names
+ROOM_FOR_A_FEW_SERVERS: Final = 1024**3
 # Modules that migrations take statements from.
 SQL_MODULES: Final = ("kb_project.database.tenancy", "kb_project.database.rights")
+
+
+def new_root(prefix: str) -> Path:
+    """Make a folder for servers, which any account may pass through.
+
+    It is in memory where there is room, not on disk: these servers wait until every commit is
+    written, and after a kill until all their files are, and are thrown away.
+    """
+    root = Path(tempfile.mkdtemp(prefix=prefix, dir=_memory()))
+    root.chmod(0o755)
+    return root
+
+
+def _memory() -> str | None:
+    if not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
+        return None
+    runs_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+    roomy = shutil.disk_usage(MEMORY).free > ROOM_FOR_A_FEW_SERVERS
+    return str(MEMORY) if roomy and runs_programs else None
 
 
 def make_migrated(data: Path) -> None:

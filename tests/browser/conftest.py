@@ -7,9 +7,7 @@ in this thread, and Django then refuses to touch its database in every other tes
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +22,7 @@ from playwright.sync_api import (
 
 from kb_project.env import env_bool
 from tests.browser.product import Product, running_product
+from tests.data_folders import new_root
 
 FLAGS = [
     "--no-sandbox",
@@ -61,8 +60,7 @@ def chromium_path() -> str:
 
 @pytest.fixture(scope="session")
 def product(chromium_path: str) -> Iterator[Product]:
-    folder = Path(tempfile.mkdtemp(prefix="kb product "))
-    folder.chmod(0o755)
+    folder = new_root("kb product ")
     try:
         with running_product(folder) as running:
             yield running

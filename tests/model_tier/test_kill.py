@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import LiteralString
 import pytest
 
 from kb_project.env import child_environment
-from tests.data_folders import make_migrated
+from tests.data_folders import make_migrated, new_root
 from tests.ingestion.pipeline.test_kill import House, wait_for
 from tests.provider import Provider, Seen
 from tests.provider_answers import answer_for
@@ -61,8 +60,7 @@ def unhurried(seen: Seen) -> str:
 
 @pytest.fixture
 def house() -> Iterator[ModelHouse]:
-    folder = Path(tempfile.mkdtemp(prefix="kb model kill "))
-    folder.chmod(0o755)
+    folder = new_root("kb model kill ")
     with Provider() as provider:
         provider.script.on(".", unhurried)
         made = ModelHouse(folder, provider)

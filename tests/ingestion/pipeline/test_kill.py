@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +24,7 @@ from kb_project.database import embedded
 from kb_project.database.config import DATABASE
 from kb_project.database.programs import processes_in
 from kb_project.env import child_environment
-from tests.data_folders import make_migrated
+from tests.data_folders import make_migrated, new_root
 from tests.ingestion.content import assert_same, content
 from tests.ingestion.papers import write_papers
 
@@ -138,8 +137,7 @@ def wait_for(happens: Callable[[], bool], *, patience: float = PATIENCE) -> None
 
 @pytest.fixture(scope="module")
 def house() -> Iterator[House]:
-    folder = Path(tempfile.mkdtemp(prefix="kb kill "))
-    folder.chmod(0o755)
+    folder = new_root("kb kill ")
     made = House(folder)
     try:
         make_migrated(made.data)

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,9 @@ from psycopg.conninfo import make_conninfo
 from kb_project.database import embedded
 from kb_project.database.programs import processes_in
 from kb_project.errors import UnavailableError
+from tests.data_folders import new_root
 
 Row = tuple[Any, ...]
-MEMORY = Path("/dev/shm")  # noqa: S108 - folders made in it have fresh names
-ROOM_FOR_A_FEW_SERVERS = 1024**3
-
-
-def quick_root() -> str | None:
-    """Memory instead of disk, where there is enough of it: these tests make forty databases."""
-    if not MEMORY.is_dir() or not os.access(MEMORY, os.W_OK):
-        return None
-    runs_programs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
-    roomy = shutil.disk_usage(MEMORY).free > ROOM_FOR_A_FEW_SERVERS
-    return str(MEMORY) if roomy and runs_programs else None
 
 
 @pytest.fixture
@@ -59,8 +48,7 @@ def initialised(folder: Path, cluster: Path) -> Path:
 @contextlib.contextmanager
 def new_folder() -> Iterator[Path]:
     """A folder any account may pass through, with spaces in a name too long for a socket."""
-    root = Path(tempfile.mkdtemp(prefix="kb try ", dir=quick_root()))
-    root.chmod(0o755)
+    root = new_root("kb try ")
     long = root / f"a folder with spaces {'x' * 100}"
     long.mkdir()
     yield long
