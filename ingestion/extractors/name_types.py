@@ -43,8 +43,8 @@ _HEADS: Final = {
         partnership cooperative co-operative federation league congress parliament senate
         authority service services instruments studios pictures records marine unit team
         group project organization organisation nations army navy corps forces regiment brigade
-        legion guard guards police government administration command tribunal party coalition
-        alliance movement resistance network school guild fc centre center orchestra choir
+        legion guard guards police supply government administration command tribunal party coalition
+        alliance movement resistance network school guild fc centre center choir
     """,
     PLACE: """
         harbour harbor island islands isle isles river lake mountain mountains street road avenue
