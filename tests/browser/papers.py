@@ -7,6 +7,7 @@ import re
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
 PATIENCE = 120_000
+BETWEEN_LOOKS = 250
 
 
 def text_of(title: str, sentence: str) -> bytes:
@@ -35,10 +36,10 @@ def add(page: Page, home: str, title: str, sentence: str) -> str:
 
 def reload_until(page: Page, wanted: Locator) -> None:
     """Wait for what a page shows only when it is loaded again."""
-    for _ in range(PATIENCE // 1_000):
+    for _ in range(PATIENCE // BETWEEN_LOOKS):
         if wanted.count():
             return
-        page.wait_for_timeout(1_000)
+        page.wait_for_timeout(BETWEEN_LOOKS)
         page.reload()
     raise AssertionError(f"{wanted} did not appear on {page.url}.")
 

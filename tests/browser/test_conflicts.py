@@ -7,6 +7,7 @@ import time
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.papers import BETWEEN_LOOKS
 from tests.browser.product import Product
 from tests.browser.test_accessibility import problems_of
 from tests.browser.test_curation_keyboard import press, toast
@@ -23,7 +24,7 @@ def open_home(page: Page, product: Product) -> str:
     deadline = time.monotonic() + READING_SECONDS
     while not page.get_by_role("link", name="Open conflict").count():
         assert time.monotonic() < deadline
-        page.wait_for_timeout(1_000)
+        page.wait_for_timeout(BETWEEN_LOOKS)
         page.reload()
     return page.url
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, expect
 
-from tests.browser.papers import row
+from tests.browser.papers import BETWEEN_LOOKS, row
 from tests.browser.product import Product
 from tests.browser.test_accessibility import findings
 from tests.browser.test_curation_keyboard import press, reach
@@ -293,6 +293,6 @@ def wait_for_view(reader: Person, address: str) -> None:
     deadline = time.monotonic() + PATIENCE / 1000
     reader.go(address)
     while reader.page.get_by_text("is being prepared").count() and time.monotonic() < deadline:
-        time.sleep(1)
+        reader.page.wait_for_timeout(BETWEEN_LOOKS)
         reader.page.reload()
     expect(reader.page.get_by_role("heading", name="Documents", level=1)).to_be_visible()
