@@ -18,6 +18,7 @@ from ingestion.history import queries as history_queries, recording
 from ingestion.history.recording import ChangeContext
 from ingestion.history.sentences import active
 from ingestion.models import (
+    Document,
     Entity,
     EventKind,
     HistoryEvent,
@@ -154,7 +155,7 @@ def _why_unchanged(event: HistoryEvent) -> str:
 
 
 def _how_many(events: Sequence[HistoryEvent]) -> str:
-    return f"This concerns {len(events)} changes that were made at once."
+    return f"This undoes all {len(events)} changes that were made together."
 
 
 def _which_are_kept(events: Sequence[HistoryEvent]) -> str:
@@ -202,9 +203,18 @@ def _refuse_what_is_blocked(workspace: Workspace, events: Sequence[HistoryEvent]
                 blocker.sentence,
                 code="undo_blocked",
                 kept=UNCHANGED,
-                next_step="" if blocker.is_for_good else "Undo that first.",
+                next_step=_instead(event) if blocker.is_for_good else "Undo that first.",
                 fields={"event": str(blocker.event_id)},
             )
+
+
+def _instead(event: HistoryEvent) -> str:
+    """Say how to bring back the rest of several documents, one of which is gone for good."""
+    if event.kind != EventKind.DOCUMENT_TRASHED:
+        return ""
+    documents = Document.objects.in_workspace(event.workspace_id).exclude(trashed_at=None)
+    waits = documents.filter(pk__in=event.subjects.values("subject_id")).exists()
+    return "Restore the others from the trash." if waits else ""
 
 
 def _details(events: Sequence[HistoryEvent]) -> dict[str, Any]:

@@ -132,7 +132,8 @@ def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}.", code="dataset_unreadable") from error
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(f"{path} cannot be read: {why}.", code="dataset_unreadable") from error
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield f"{path} line {number}", _record(f"{path} line {number}", line)

@@ -10,6 +10,7 @@ from typing import Any
 from ingestion.knowledge import projection
 from kb_project.commands import DataCommand
 from kb_project.ports import graph_store
+from kb_project.text.words import counted
 from workspaces.people import queries as people_queries
 
 
@@ -31,7 +32,8 @@ class Command(DataCommand):
             "seconds": round(time.monotonic() - started, 3),
         }
         sentence = (
-            f"{workspace.slug}: {counts.nodes} entities and terms, {counts.edges} relationships"
+            f"{workspace.slug}: {counts.nodes:,} entities and terms,"
+            f" {counted(counts.edges, 'relationship')}"
             f" in {answer['seconds']} s"
         )
         self.stdout.write(json.dumps(answer) if options["json"] else sentence)

@@ -65,7 +65,7 @@ def test_before_an_undo_it_is_said_that_several_changes_are_undone_together(cast
     before = preview(event_undo, workspace=cast.workspace, event=event)
     undone = event_undo(change=change(cast), event=event)
 
-    assert before.notes == ("This concerns 2 changes that were made at once.",)
+    assert before.notes == ("This undoes all 2 changes that were made together.",)
     assert of_event(undone).notes == before.notes
     again = preview(event_undo, workspace=cast.workspace, event=undone)
     assert again.notes == before.notes

@@ -346,6 +346,7 @@ def test_what_came_before_a_deletion_for_good_has_no_way_back(desk: Desk):
     going = [desk.document("a"), desk.document("b")]
     trashed = documents_trash(change=desk.change(), documents=going)
     documents_delete(change=desk.change(), documents=going[:1])
+    assert refusal(desk, trashed).next_step == "Restore the others from the trash."
     documents_restore(change=desk.change(), documents=going[1:])
 
     error = refusal(desk, trashed)

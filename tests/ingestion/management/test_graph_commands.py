@@ -79,7 +79,7 @@ def test_a_rebuild_repairs_what_should_not_be_there(workspace: Workspace):
 def test_people_read_counts_in_a_sentence(workspace: Workspace):
     said = call("rebuildgraph", "--workspace", "harbour")
 
-    assert said.startswith("harbour: 2 entities and terms, 1 relationships in ")
+    assert said.startswith("harbour: 2 entities and terms, 1 relationship in ")
 
 
 @pytest.mark.parametrize("command", ["rebuildgraph", "checkgraph"])
