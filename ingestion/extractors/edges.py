@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import regex
 
 from ingestion.extractors.mentions import stands_for
+from kb_project.text.languages import MONTHS
 from kb_project.text.sentences import is_reference_word
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ _NO_NAME: Final = regex.compile(
     r"|\b[\w-]+\.(?:c|h|py|js|sh|txt|conf|cfg|html?|xml|json|ya?ml|gz|bz2|xz|tar|deb|rpm|dsc|md|org|com|net)\b",
     regex.IGNORECASE,
 )
+_DATE: Final = regex.compile(
+    rf"(?:\d{{1,2}}\s+)?(?:{'|'.join(MONTHS)})\s+(?:\d{{1,2}},?\s+)?\d{{4}}", regex.IGNORECASE
+)
 # What separates two or more names.
 _SEVERAL: Final = regex.compile(
     r"[;•!?]|:\s|\s[+–—-]\s|,\s(?!(?:Inc|Ltd|Jr|Sr|LLC|Co)\b)|\s(?:from|to|with|by|that|is|are)\s"
@@ -127,15 +131,17 @@ def trimmed(name: Span, common: Collection[str] = ()) -> tuple[int, int] | None:
 
 
 def is_no_name(surface: str) -> bool:
-    """Whether a surface is a reference, a path, code, a shouted heading or half of a bracket.
+    """Whether a surface is a reference, a date, a path, code, a shouted heading or half of a
+    bracket.
 
-    >>> [is_no_name(one) for one in ("Section 4.7", "is_DFSG(x", "STAVE ONE")]
-    [True, True, True]
-    >>> is_no_name("Debian"), is_no_name("C. S. Lewis")
-    (False, False)
+    >>> [is_no_name(one) for one in ("Section 4.7", "May 2022", "is_DFSG(x", "STAVE ONE")]
+    [True, True, True, True]
+    >>> is_no_name("Debian"), is_no_name("C. S. Lewis"), is_no_name("September 11")
+    (False, False, False)
     """
     return (
         _REFERENCE.fullmatch(surface) is not None
+        or _DATE.fullmatch(surface) is not None
         or _NO_NAME.search(surface) is not None
         or _SEVERAL.search(surface) is not None
         or _SHOUTED.fullmatch(surface) is not None
