@@ -9,10 +9,10 @@ not what a document is about, unless most of the document is of that kind.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 from typing import Final
 
 import regex
@@ -39,6 +39,11 @@ LONGEST_RUNNING: Final = 120
 LEAST_TITLE: Final = 6
 LEAST_CUT: Final = 12
 """Characters: only longer headings count, and running heads must share this much of their start."""
+ON_PRINTED_PAGES: Final = 5
+LEAST_PAGE: Final = 20
+PRINTED_SHARE: Final = 0.8
+"""Text formatted for printing (RFCs, manuals) has running heads, too: lines that recur this often,
+at least so many lines apart, and in this share of cases equally many."""
 EDGE_LINES: Final = 2
 """Lines at the top and the bottom of a page that may be running heads."""
 
@@ -128,6 +133,8 @@ def regions_of(
     found += _navigation(lines, frozenset(links))
     if is_laid_out:
         found += _running(lines, pages, headings)
+    else:
+        found += _printed(text, lines)
     found += _legal(text)
     found += _commands(text, found)
     return _joined(text, _apart(found))
@@ -277,6 +284,24 @@ def _running(
             yield Region(RegionKind.RUNNING, line.start, line.end)
 
 
+def _printed(text: str, lines: Sequence[TextLine]) -> Iterator[Region]:
+    """Lines that recur at the distance of a page, with only their numbers changed."""
+    places: defaultdict[str, list[tuple[int, TextLine]]] = defaultdict(list)
+    number, end = 0, 0
+    for line in lines:
+        number += text.count("\n", end, line.start)
+        end = line.start
+        if len(line.text) <= LONGEST_RUNNING:
+            places[_shape(line)].append((number, line))
+    for found in places.values():
+        if len(found) < ON_PRINTED_PAGES:
+            continue
+        distances = Counter(after - before for (before, _), (after, _) in pairwise(found))
+        [(page, count)] = distances.most_common(1)
+        if page >= LEAST_PAGE and count >= PRINTED_SHARE * (len(found) - 1):
+            yield from (Region(RegionKind.RUNNING, line.start, line.end) for _, line in found)
+
+
 def _names_part(line: TextLine, titles: Collection[str]) -> bool:
     """Whether a line consists mostly of the beginnings of headings."""
     text = line.text.casefold()
@@ -295,7 +320,7 @@ def _alike(one: str, other: str) -> int:
 
 
 def _shape(line: TextLine) -> str:
-    shape: str = _DIGITS.sub("#", line.text.casefold())
+    shape: str = _DIGITS.sub("#", " ".join(line.text.casefold().split()))
     return shape
 
 

@@ -178,6 +178,32 @@ def test_a_sentence_goes_on_behind_a_running_head():
     assert [one.replace(" ", "") for one in between] == [""] * 4
 
 
+def printed(*lengths: int) -> str:
+    """Pages of so many lines of prose, each with a foot and the next page's head."""
+    pages = (
+        "\n".join(f"the tide of night {line} rose" for line in range(length))
+        + f"\n\nLind             Keeping the Light            [Page {number}]"
+        + "\n\n\nManual 7           Tern Rock              March 1866\n\n"
+        for number, length in enumerate(lengths, start=1)
+    )
+    return "".join(pages)
+
+
+def test_text_formatted_for_printing_has_running_heads_at_the_distance_of_a_page():
+    text = printed(30, 30, 30, 30, 30, 30)
+
+    running = found(text, RegionKind.RUNNING)
+
+    assert [one.count("Lind") for one in running] == [one.count("Manual 7") for one in running]
+    assert len(running) == 6
+    assert "rose the tide" in " ".join(prose(text, regions_of(text, headings=(), pages=())).split())
+
+
+def test_lines_that_recur_at_any_distance_or_soon_are_no_running_heads():
+    assert found(printed(30, 61, 24, 47, 35, 52), RegionKind.RUNNING) == []
+    assert found(printed(5, 5, 5, 5, 5, 5), RegionKind.RUNNING) == []
+
+
 def links_in(*lines: str) -> tuple[str, list[int]]:
     """A text of lines, those with a leading arrow being links."""
     text = "\n".join(line.removeprefix(">") for line in lines)
