@@ -42,7 +42,7 @@ __all__ = [
 
 METHOD: Final = "linguistic-8"
 """Name and version of this package's method: change it if the same text yields other facts."""
-_NAMING: Final = (RegionKind.TABLE,)
+_NAMING: Final = (RegionKind.TABLE, RegionKind.CAPTION)
 """Regions besides prose that contain names."""
 
 

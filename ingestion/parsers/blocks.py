@@ -107,6 +107,7 @@ class _BlockWriter:
         self._is_row = False
         self._is_term = False
         self._preformatted = 0
+        self._captions = 0
         self._heading = ""
         self._in_link = 0
         self._linked = 0
@@ -153,11 +154,14 @@ class _BlockWriter:
         if self._is_term and len(text) <= _LONGEST_TERM and "\n" not in text:
             self._builder.label(text)
             return
+        start = self._builder.length
         if self._mark or self._is_row:
             self._builder.line(self._indent() + self._mark + text)
             self._mark = ""
         else:
             self._builder.paragraph(text)
+        if self._captions:
+            self._builder.note(RegionKind.CAPTION, start)
         if linked >= _LINK_SHARE * len("".join(text.split())) and len(text) <= _LONGEST_LINK:
             self._builder.note_link()
 
@@ -178,6 +182,8 @@ class _BlockWriter:
             self._inline.append(" ")
 
     def _visit_block(self, node: LexborNode, tag: str, *, entering: bool) -> None:
+        if _is_caption(node):
+            self._captions = max(0, self._captions + (1 if entering else -1))
         if tag in _HEADINGS:
             self._heading = tag if entering else ""
             self._mark = ""
@@ -215,15 +221,21 @@ def _is_unread(node: LexborNode) -> bool:
     return is_silent(node) or (node.tag == "a" and inline_text(node) in _PERMALINKS)
 
 
+def _is_caption(node: LexborNode) -> bool:
+    classes = (node.attributes.get("class") or "").split() if node.tag in ("div", "p") else ()
+    return node.tag == "figcaption" or any(one.endswith("caption") for one in classes)
+
+
 def _is_data_table(table: LexborNode) -> bool:
-    """Whether a table has rows of short cells in two or more columns; others are page layout."""
+    """Whether a table has rows of short cells in two or more columns; others are page layout, such
+    as a note beside an icon."""
     inside = table.css("table, h1, h2, h3, h4, h5, h6")
     if any(found.mem_id != table.mem_id for found in inside):
         return False
     cells = table.css("td, th")
     if any(len(cell.text()) > _LONGEST_CELL for cell in cells):
         return False
-    return len(cells) > len(table.css("tr"))
+    return sum(1 for cell in cells if cell.text().strip()) > len(table.css("tr"))
 
 
 def _table_rows(table: LexborNode) -> Iterator[list[str]]:

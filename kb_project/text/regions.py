@@ -22,6 +22,7 @@ class RegionKind(StrEnum):
     HEADING = "heading"
     CODE = "code"
     TABLE = "table"
+    CAPTION = "caption"
     NAVIGATION = "navigation"
     """Menus, breadcrumbs, *previous* and *next*."""
     CONTENTS = "contents"

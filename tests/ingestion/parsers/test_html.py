@@ -5,6 +5,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from ingestion.parsers.blocks import inline_text, is_silent, walk
 from ingestion.parsers.html import main_content
+from kb_project.text.regions import RegionKind, prose
 from tests.ingestion.parsers.conftest import headed
 
 PAGE = """\
@@ -117,6 +118,29 @@ def test_layout_tables_are_read_as_blocks(read):
 
     assert document.text.startswith("Left\n\nword word")
     assert headed(document) == ["Left"]
+
+
+def test_a_note_beside_an_icon_is_prose(read):
+    page = """<html><body><h1>Lamps</h1><p>Trim the wick at dusk.</p><table border="0"><tr>
+      <td rowspan="2"><img src="tip.png"></td><th>Tip</th></tr>
+      <tr><td colspan="2"><p>A dry wick lasts longer.</p></td></tr></table></body></html>"""
+
+    document = read(page.encode(), "lamps.html")
+
+    assert "A dry wick lasts longer." in prose(document.text, document.regions)
+
+
+def test_what_a_picture_shows_is_a_caption(read):
+    page = """<html><body><h1>Lamps</h1><p>Trim the wick at dusk.</p>
+      <figure><img src="lamp.png"><figcaption>The lamp in 1902.</figcaption></figure>
+      <div class="caption"><p>An image of the wick.</p></div><p>Then light it.</p></body></html>"""
+
+    document = read(page.encode(), "lamps.html")
+
+    captions = [one for one in document.regions if one.kind == RegionKind.CAPTION]
+    assert [document.text[one.start : one.end] for one in captions] == [
+        "The lamp in 1902.\n\nAn image of the wick."
+    ]
 
 
 @pytest.mark.parametrize(
