@@ -258,9 +258,8 @@ def indexed(candidate: Candidate) -> Indexed:
 def _counts(text: str) -> Counter[str]:
     """How often a text has each term; small numbers count in words and in figures."""
     found = Counter(terms(text))
-    for term in found.keys() & SPELT_OTHERWISE.keys():
-        found[SPELT_OTHERWISE[term]] += found[term]
-    return found
+    spelt = {other: found[term] for term, other in SPELT_OTHERWISE.items() if term in found}
+    return found + Counter(spelt)
 
 
 def bm25(found: Sequence[Indexed], wanted: Collection[str], rarity: Rarity) -> list[float]:

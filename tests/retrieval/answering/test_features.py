@@ -38,6 +38,14 @@ def test_a_small_number_in_words_is_the_same_in_figures(asked: str, told: str):
     assert (found["covers"], other["covers"]) == (1.0, 0.0)
 
 
+def test_a_number_in_words_and_in_figures_counts_once_each():
+    [said] = features.candidates([hit("Of five wicks the keeper trimmed 5.")])
+
+    counts = features.indexed(said).counts
+
+    assert (counts["five"], counts["5"]) == (2, 2)
+
+
 def test_a_number_is_known_if_the_documents_have_it_in_figures():
     assert features.Rarity({"5": 2}, 10).unknown(["five"]) == 0.0
     assert features.Rarity({"4": 2}, 10).unknown(["five"]) == 1.0
