@@ -239,14 +239,15 @@ def test_without_script_the_page_shows_how_far_it_is_and_can_be_looked_at_again(
     page = context_of(java_script_enabled=False).new_page()
     page.goto(f"{mill}ask/?mode=lexical")
     page.get_by_label("Your question").fill(QUESTION)
-    page.get_by_role("button", name="Ask", exact=True).click()
+    # Each page must have come whole: a link is not visible in half a page either.
+    with page.expect_navigation():
+        page.get_by_role("button", name="Ask", exact=True).click()
 
     again = page.get_by_role("link", name="Look again")
     for _ in range(60):
         if not again.is_visible():
             break
         page.wait_for_timeout(500)
-        # The page must have come whole: a link is not visible in half a page either.
         with page.expect_navigation():
             again.click()
 
