@@ -56,12 +56,15 @@ def test_an_owner_starts_sees_and_stops_it(cast: rows.Cast):
 
 
 def test_what_was_learned_is_edited_and_forgotten(cast: rows.Cast):
-    services.tuning_save(workspace=cast.workspace, tuning={"domain": "Ships", "examples": ["one"]})
+    failed = {"problem": {"code": "model_refused"}}
+    services.tuning_save(
+        workspace=cast.workspace, tuning={"domain": "Ships", "examples": ["one"], **failed}
+    )
 
     seen = at(cast, cast.alice, "put", **EDITED).json()
 
     assert seen["persona"] == "You are a keeper."
-    assert seen["examples"] == ["one"]
+    assert (seen["examples"], seen["problem"]) == (["one"], None)
     options = ports_for(cast.workspace.pk).options
     assert (options.domain, options.report_language) == ("Logs of a light.", "Swedish")
     assert (options.persona, options.report_rating) == ("You are a keeper.", "Wrecks matter.")

@@ -318,7 +318,8 @@ def tuning_set(*, workspace: Workspace, changes: Mapping[str, str]) -> ModelSett
             )
     with access.in_workspace(workspace.pk):
         row = row_to_change(workspace)
-        row.tuning = {**row.tuning, **edited}
+        # Why learning failed matters no more once somebody has said it instead.
+        row.tuning = {**row.tuning, **edited, "problem": None}
         row.save()
     logger.info("tuning edited workspace=%s", workspace.pk)
     return row

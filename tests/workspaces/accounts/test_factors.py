@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from allauth.mfa.models import Authenticator
+from django.core import mail
 from django.urls import reverse
 
 from tests.workspaces.accounts.people import (
@@ -90,6 +91,25 @@ def test_turning_the_app_off_is_recorded():
     next_time = visitor()
     sign_in(next_time)
     assert is_in(next_time)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("with_mail")
+def test_every_change_of_a_factor_is_mailed():
+    make_account()
+    client = visitor()
+    sign_in(client)
+    secret = client.get(reverse("mfa_activate_totp")).context["form"].secret
+    client.post(reverse("mfa_activate_totp"), {"code": code_of(secret)})
+    client.post(reverse("mfa_generate_recovery_codes"))
+    client.post(reverse("mfa_deactivate_totp"))
+
+    assert [one.subject for one in mail.outbox] == [
+        "An authenticator app was added to your account",
+        "Your account has new recovery codes",
+        "The authenticator app was removed from your account",
+    ]
+    assert all("Was this not you?" in one.body for one in mail.outbox)
 
 
 def test_old_sessions_confirm_who_they_are_before_a_factor_changes():

@@ -116,6 +116,14 @@ def test_prices_and_a_budget_are_set_beside_what_is_there(workspace):
     assert f"{budget(workspace).cap:f}" == "0.050000"
 
 
+def test_a_model_without_a_price_is_named(workspace):
+    unpriced = call("setmodel", *CHOICE)
+    priced = call("setmodel", "--price", "small-1=1,2")
+
+    assert "No price is set for small-1" in unpriced
+    assert "No price" not in priced
+
+
 def test_a_budget_is_lifted(workspace):
     call("setmodel", "--budget", "1")
 

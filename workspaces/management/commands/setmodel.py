@@ -337,6 +337,11 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
         spending = usage_queries.spending_of(workspace=workspace)
         reranker = queries.reranker_state(workspace=workspace)
         embeds = queries.embedding_state(workspace=workspace)
+        unpriced = usage_queries.unpriced(
+            workspace=workspace,
+            models=state.models,
+            is_installation=state.tier == "installation",
+        )
     return {
         "workspace": workspace.slug,
         "tier": state.tier,
@@ -350,6 +355,7 @@ def _answer(workspace: Workspace) -> dict[str, Any]:
         "next_embedding": (embeds.building.model or LOCAL) if embeds.building else None,
         "budget": None if spending.cap is None else float(spending.cap),
         "spent": float(spending.spent),
+        "unpriced": unpriced,
     }
 
 
@@ -363,6 +369,14 @@ def _as_text(answer: dict[str, Any]) -> str:
     lines = [
         f"The workspace '{answer['workspace']}' {tiers[answer['tier']]}.",
         f"{answer['spent']:.4f} spent, {budget}.",
+        *(
+            [
+                f"No price is set for {', '.join(answer['unpriced'])}: such calls count as free,"
+                " and no budget limits them. --price sets one."
+            ]
+            if answer["unpriced"]
+            else []
+        ),
         *(["It reads passages without it."] if is_read_locally(answer) else []),
         *([f"Passages are reranked by {answer['reranker']}."] if answer["reranker"] else []),
         *(
