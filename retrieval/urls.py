@@ -60,6 +60,11 @@ urlpatterns = [
         name="answer_fragment",
     ),
     path(
+        "w/<workspace:workspace_id>/questions/<uuid:question_id>/conversation.txt",
+        views.conversation_download,
+        name="conversation_download",
+    ),
+    path(
         "w/<workspace:workspace_id>/answers/<uuid:answer_id>/events/",
         streaming.answer_events,
         name="answer_events",

@@ -11,9 +11,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from kb_project.errors import ConflictError, InputError, KBError, LimitError
+from kb_project.http.addresses import public_url
 from retrieval.answering import suggestions
-from retrieval.conversations import asking, forms
-from retrieval.conversations.presenters import answers, ask_box, pages, passages
+from retrieval.conversations import asking, forms, queries
+from retrieval.conversations.presenters import answers, ask_box, pages, passages, plain_text
 from retrieval.models import Answer
 from retrieval.search import services
 from retrieval.search.modes import ANSWER_MODES
@@ -77,24 +78,46 @@ def scope_choices(request: UserRequest, workspace: Workspace, name: str) -> Http
 
 @workspace_page(Capability.READ)
 def answer_detail(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
-    context = {"workspace": workspace, "section": "ask"} | pages.question_page(
+    context = pages.question_page(
         workspace=workspace,
         user=request.user,
         question_id=question_id,
         answer_id=forms.id_of(request.GET, "answer"),
     )
+    context |= {"workspace": workspace, "section": "ask"}
+    context["copied"] = plain_text.answer_text(context["answer"], origin=_origin(request))
     return render(request, "retrieval/question.html", context)
 
 
 @workspace_page(Capability.READ)
 def answer_fragment(request: UserRequest, workspace: Workspace, question_id: UUID) -> HttpResponse:
     """Render the answer as it is now, for a page that follows it."""
-    context = {"workspace": workspace} | pages.answer_part(
+    context = pages.answer_part(
         workspace=workspace,
         question_id=question_id,
         answer_id=forms.id_of(request.GET, "answer"),
     )
+    context["workspace"] = workspace
+    context["copied"] = plain_text.answer_text(context["answer"], origin=_origin(request))
     return render(request, "retrieval/answer.html", context)
+
+
+@workspace_page(Capability.READ)
+def conversation_download(
+    request: UserRequest, workspace: Workspace, question_id: UUID
+) -> HttpResponse:
+    """Send the question's conversation, with its answers and their sources, as a text file."""
+    question = queries.asked(workspace=workspace, question_id=question_id).question
+    text = plain_text.conversation_text(
+        workspace=workspace, question=question, origin=_origin(request)
+    )
+    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="conversation.txt"'
+    return response
+
+
+def _origin(request: UserRequest) -> str:
+    return public_url(request, "/").rstrip("/")
 
 
 @workspace_page(Capability.READ, "POST")

@@ -19,6 +19,26 @@ if (earlier && !isBack && !window.location.hash) {
   earlier.nextElementSibling.scrollIntoView({ block: "start", behavior: "instant" });
 }
 
+// The answer with its sources, to paste elsewhere. Over plain HTTP a browser lends no clipboard: the
+// button stays hidden.
+const offerCopy = () => {
+  const button = part("copy");
+  if (button && navigator.clipboard) button.hidden = false;
+};
+offerCopy();
+document.addEventListener("answer:drawn", offerCopy);
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const label = button.querySelector("[data-copy-label]");
+  label.textContent = await navigator.clipboard.writeText(button.dataset.copy).then(
+    () => "Copied",
+    () => "The browser did not allow it",
+  );
+  announce(label.textContent);
+  window.setTimeout(() => (label.textContent = "Copy"), PATIENCE);
+});
+
 function follow() {
   const pieces = new Map(); // text by the number of its event
   let heard = Number(answer().dataset.sequence);

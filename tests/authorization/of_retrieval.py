@@ -17,6 +17,7 @@ QUESTIONS_AND_ANSWERS = [
     op("GET retrieval:scope_choices", READ, at=CHOICES),
     op("GET retrieval:answer_detail", READ),
     op("GET retrieval:answer_fragment", READ),
+    op("GET retrieval:conversation_download", READ),
     op("GET retrieval:answer_events", READ),
     op("POST retrieval:question_again", READ),
     op("POST retrieval:answer_stop", READ),

@@ -122,6 +122,25 @@ def test_a_question_is_sent_before_the_modules_have_come(page: Page, product: Pr
     page.wait_for_url(re.compile(r"/questions/"), wait_until="commit")
 
 
+def test_an_answer_is_copied_with_its_sources_and_saved_as_text(page: Page, product: Product):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    open_demo(page, product)
+    ask(page, "When was the light on Skarrow first lit?")
+
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as text").click()
+    saved = Path(download.value.path()).read_text(encoding="utf-8")
+
+    shown = page.locator(".answer__text p").first.inner_text()
+    assert copied.startswith(shown.split(".")[0])
+    assert f"    {product.url}/w/" in copied
+    assert "When was the light on Skarrow first lit?" in saved
+    assert copied in saved
+
+
 def test_what_the_documents_do_not_say_is_admitted(page: Page, product: Product):
     open_demo(page, product)
 

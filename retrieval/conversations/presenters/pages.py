@@ -182,6 +182,19 @@ def thread_of(*, workspace: Workspace, question: Question) -> Thread:
     )
 
 
+def conversation_of(
+    *, workspace: Workspace, question: Question
+) -> list[tuple[Question, Answer | None]]:
+    """Return the newest questions of the question's conversation, oldest first, with an answer
+    each."""
+    conversation = question.conversation_id
+    same = {"conversation_id": conversation} if conversation else {"pk": question.pk}
+    asked = Question.objects.in_workspace(workspace).filter(**same)
+    questions = list(asked.order_by("-created_at")[:MOST_TURNS])[::-1]
+    answers = _best_answers(workspace, [one.pk for one in questions])
+    return [(one, answers.get(one.pk)) for one in questions]
+
+
 def _best_answers(workspace: Workspace, ids: Sequence[UUID]) -> dict[UUID, Answer]:
     """Return each question's newest finished answer, else its newest."""
     found: dict[UUID, Answer] = {}
