@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import answers as sets
 from kb_project.ports import build_ports
 from kb_project.text.statements import Statement, StatementKind
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.answering import features, ranking
 from retrieval.answering.features import Candidate
 from retrieval.answering.flow import PASSAGES

@@ -38,7 +38,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks import fit_answers as fitting
 from benchmarks.fit_answers import Asked, Told
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.answering import features, ranking
 from retrieval.answering.ranking import Numbers
 

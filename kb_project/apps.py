@@ -6,7 +6,7 @@ from django.urls import register_converter
 from django_q.conf import Conf
 
 from kb_project import sql
-from kb_project.derived_keys import derived_key
+from kb_project.keys import derived_key
 
 
 class WorkspaceConverter:

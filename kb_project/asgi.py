@@ -22,8 +22,7 @@ from kb_project.confinement.libc import hide_memory
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kb_project.settings")
 django.setup(set_prefix=False)
 
-from kb_project.http.bodies import bounded  # noqa: E402 - needs Django to be set up
-from kb_project.http.connections import send_busy  # noqa: E402
+from kb_project.http.limits import bounded, send_busy  # noqa: E402 - needs Django to be set up
 
 THREADS_KEPT: Final = 64
 """Idle threads kept for later requests; they hold no connection."""

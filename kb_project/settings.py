@@ -88,7 +88,7 @@ MIDDLEWARE = [
     "workspaces.people.profiles.ProfileMiddleware",
     "kb_project.http.problems.ProblemMiddleware",
     "workspaces.access.forget_hidden",
-    "kb_project.http.bodies.RefusalMiddleware",
+    "kb_project.http.limits.RefusalMiddleware",
 ]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -156,7 +156,7 @@ AUTH_USER_MODEL = "workspaces.User"
 AUTHENTICATION_BACKENDS = ["workspaces.accounts.sign_in.EmailBackend"]
 # The second one for restored accounts, whose hashes are sealed when they sign in.
 PASSWORD_HASHERS = [
-    "kb_project.passwords.SealedPasswordHasher",
+    "kb_project.keys.SealedPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
@@ -304,7 +304,7 @@ Q_CLUSTER = {
     "name": "concordance",
     "cluster_name": "main",
     "orm": "default",
-    "broker_class": "kb_project.jobs.queue.Queue",
+    "broker_class": "kb_project.jobs.cluster.Queue",
     "workers": env_int("CONCORDANCE_WORKERS", 1, minimum=1),
     "timeout": 6 * 3600,
     "retry": 7 * 3600,

@@ -25,7 +25,7 @@ from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded, sql
 from kb_project.database.config import DATABASE
-from kb_project.database.programs import programs
+from kb_project.database.server import programs
 from kb_project.env import child_environment, psql_environment
 
 PREFIX: Final = "test-data-"

@@ -20,7 +20,7 @@ from kb_project.database import embedded
 from kb_project.database.config import OWNER_ALIAS, TEST_FOLDER
 from kb_project.database.engine.base import CONF, DATA
 from kb_project.database.prepare import Conninfo, Plan, connect, prepare
-from kb_project.database.programs import is_alive
+from kb_project.database.server import is_alive
 from tests.data_folders import fill_migrated, migrations_digest
 
 # A test database need not survive a power failure.

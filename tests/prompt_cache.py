@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kb_project.llm import prompt_cache
+from kb_project.llm import openai_client
 from kb_project.llm.tokens import count_tokens, token_starts
 
 
@@ -27,7 +27,7 @@ class PromptCache:
         return {
             "prompt_tokens": count_tokens(prompt),
             "prompt_tokens_details": {
-                "cached_tokens": prompt_cache.from_cache(max(known, default=0))
+                "cached_tokens": openai_client.from_cache(max(known, default=0))
             },
             "completion_tokens": count_tokens(answer),
         }
@@ -35,7 +35,7 @@ class PromptCache:
     @staticmethod
     def _beginnings(text: str) -> Iterator[tuple[int, str]]:
         starts = token_starts(text)
-        for end in range(prompt_cache.LEAST, len(starts), prompt_cache.STEP):
+        for end in range(openai_client.LEAST, len(starts), openai_client.STEP):
             digest = hashlib.sha256(text[: starts[end]].encode("utf-8", "replace"))
             yield end, digest.hexdigest()
 

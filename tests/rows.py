@@ -43,7 +43,7 @@ from ingestion.stages import snapshot
 from kb_project.llm.ports import Embedder
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from workspaces import access
 from workspaces.models import ApiToken, Capability, Role, User, Workspace
 from workspaces.people import services as people_services

@@ -61,7 +61,7 @@ MAY_CONNECT = {
     "kb_project/llm/http.py": {"httpx2", "openai"},
     "kb_project/llm/halting.py": {"socket", "ssl", "httpcore2", "httpx2"},
     "kb_project/supervisor/startup.py": {"socket", "http.client"},
-    "kb_project/jobs/workers.py": {"socket"},
+    "kb_project/jobs/claims.py": {"socket"},
     "kb_project/management/commands/run.py": {"socket"},
     "kb_project/management/commands/serve.py": {"socket"},
     "ingestion/parsers/host.py": {"socket"},

@@ -11,7 +11,7 @@ from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.db import models
 
-from kb_project import passwords
+from kb_project import keys
 from kb_project.errors import RefusedError, UnavailableError
 from workspaces import access, secrets
 from workspaces.models import User, Workspace
@@ -54,9 +54,9 @@ def reseal_passwords() -> Counter[str]:
     found: Counter[str] = Counter()
     people = User.objects.order_by("pk").values_list("pk", "password")
     for pk, held in people.iterator():
-        if not held.startswith((passwords.PLAIN, passwords.SEALED)):
+        if not held.startswith((keys.PLAIN, keys.SEALED)):
             continue
-        renewed = passwords.sealed(held)
+        renewed = keys.sealed(held)
         if renewed != held:
             # A password changed meanwhile is under the present key.
             User.objects.filter(pk=pk, password=held).update(password=renewed)
@@ -100,4 +100,4 @@ def _reseal(row: Any, column: str) -> str:
 def _outcome(held: str, renewed: str) -> str:
     if renewed != held:
         return RENEWED
-    return UNREADABLE if passwords.opened(held) == held else PRESENT
+    return UNREADABLE if keys.opened(held) == held else PRESENT

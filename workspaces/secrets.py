@@ -13,9 +13,8 @@ from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from kb_project import derived_keys
-from kb_project.derived_keys import derived_key
 from kb_project.errors import RefusedError, UnavailableError
+from kb_project.keys import derived_key, secrets
 
 _FACTOR_PURPOSE: Final = b"concordance second factor"
 _PURPOSE: Final = b"concordance endpoint key "
@@ -108,5 +107,5 @@ def _factor_box() -> MultiFernet:
 
 def _fernets(purpose: bytes) -> list[Fernet]:
     """Return the box of the present secret, then those of former ones."""
-    keys = (derived_key(secret, purpose) for secret in derived_keys.secrets())
+    keys = (derived_key(secret, purpose) for secret in secrets())
     return [Fernet(base64.urlsafe_b64encode(key)) for key in keys]

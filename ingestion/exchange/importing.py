@@ -45,7 +45,7 @@ from ingestion.resolution.keys import Ref, entity_id, link_id
 from ingestion.resolution.recorder import Recorder
 from kb_project.database.outages import through_outages
 from kb_project.errors import ConflictError, InputError, KBError, ParseError, Problem, found
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from workspaces import access
 from workspaces.models import User, Workspace
 
@@ -188,7 +188,7 @@ def _begin(workspace_id: uuid.UUID, import_id: uuid.UUID) -> GraphImport | None:
     with access.in_workspace(workspace_id):
         rows = GraphImport.objects.in_workspace(workspace_id).filter(pk=import_id)
         began = rows.filter(state=ImportState.WAITING).update(
-            state=ImportState.RUNNING, worker=workers.worker_name(), started_at=timezone.now()
+            state=ImportState.RUNNING, worker=claims.worker_name(), started_at=timezone.now()
         )
         return rows.select_related("requested_by", "workspace").get() if began else None
 

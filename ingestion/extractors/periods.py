@@ -20,7 +20,7 @@ from typing import Final
 
 import regex
 
-from kb_project.text.patterns import lazy_pattern
+from kb_project.text.words import lazy_pattern
 
 LONGEST_SENTENCE: Final = 2_000
 Span = tuple[int, int]

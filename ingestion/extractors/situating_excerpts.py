@@ -21,7 +21,7 @@ import regex
 from numpy.typing import NDArray
 
 from ingestion.extractors.situating import Heading, heading_path, one_line
-from kb_project.llm.prompt_cache import from_cache
+from kb_project.llm.openai_client import from_cache
 from kb_project.llm.tokens import count_tokens, token_starts, truncate_tokens
 
 WHOLE: Final = 8_000

@@ -25,7 +25,7 @@ from ingestion.models import CheckState, ConsistencyCheck
 from ingestion.pipeline import recovery, runner
 from ingestion.stages import cells
 from kb_project.database.outages import through_outages
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from kb_project.text.words import counted
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -239,7 +239,7 @@ def _begin(workspace_id: uuid.UUID, check_id: uuid.UUID) -> ConsistencyCheck | N
         rows = ConsistencyCheck.objects.in_workspace(workspace_id).filter(pk=check_id)
         began = rows.filter(state=CheckState.WAITING).update(
             state=CheckState.RUNNING,
-            worker=workers.worker_name(),
+            worker=claims.worker_name(),
             started_at=timezone.now(),
             done=0,
         )

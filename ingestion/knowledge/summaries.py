@@ -24,8 +24,7 @@ from ingestion.knowledge.spans import SourceSpan, spans_by_place
 from ingestion.models import Chunk, Document, DocumentVersion, SummaryEdge, SummaryNode, SummaryTree
 from kb_project.sql import run_sql
 from kb_project.text.central import Central, is_quotable
-from kb_project.text.headings import Heading, is_front, main, outline
-from kb_project.text.regions import from_json
+from kb_project.text.regions import Heading, from_json, is_front, main, outline
 from kb_project.text.statements import StatementKind, statements
 from workspaces.models import Workspace
 

@@ -245,7 +245,7 @@ class ConsistencyCheck(TenantModel):
     ``drifts`` are ``[{"check", "sentence", "count", "samples", "next_step", "is_repairable"}, …]``,
     ``waiting`` ``[{"check", "sentence", "count"}, …]``; ``repaired`` holds sentences on what was
     repaired. ``done`` of ``total`` steps are finished. ``worker`` is the
-    ``kb_project.jobs.workers.worker_name`` of the process that runs it.
+    ``kb_project.jobs.claims.worker_name`` of the process that runs it.
     """
 
     state = models.CharField(
@@ -306,7 +306,7 @@ class GraphImport(TenantModel):
     ``payload`` is what was read of it (``ingestion.exchange.importing.graph_of``), emptied when the
     import has ended. ``choices`` say what to do with conflicts, ``counts`` what was imported and
     left out, ``event`` is the change in the history. ``worker`` is the
-    ``kb_project.jobs.workers.worker_name`` of the process that runs it.
+    ``kb_project.jobs.claims.worker_name`` of the process that runs it.
     """
 
     name = models.CharField(max_length=200)

@@ -13,7 +13,7 @@ from typing import Final
 
 from ingestion.models import IngestionJob, JobKind
 from ingestion.pipeline import runner, sql
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
@@ -40,7 +40,7 @@ def next_group(
     """
     values = {
         "workspace": workspace_id,
-        "worker": workers.worker_name(),
+        "worker": claims.worker_name(),
         "stages": list(runner.LANES[lane]),
         "after": runner.EMBEDS_AFTER if lane == runner.EMBEDDING else "",
         "most": MOST_JOBS,

@@ -19,7 +19,7 @@ from ingestion.models.jobs import UNFINISHED
 from ingestion.pipeline import batching, leases, runner
 from kb_project.database.outages import through_outages
 from kb_project.errors import PauseError
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from kb_project.jobs.gc import seldom_collected
 from workspaces import access
 
@@ -105,7 +105,7 @@ def _work_beside(
     main_is_idle: threading.Event,
     is_given_up: threading.Event,
 ) -> None:
-    with workers.seated("beside"):
+    with claims.seated("beside"):
         while not (main_is_idle.is_set() or is_given_up.is_set()):
             if _has_chat(workspace_id) and _work_on_a_group(workspace_id):
                 has_moved.set()

@@ -18,8 +18,7 @@ from django.db.models import Case, F, PositiveSmallIntegerField, When
 from ingestion.models import IngestionJob, RunState, StageRun
 from ingestion.pipeline.turns import TurnOverError, is_over
 from ingestion.stage import Progress
-from kb_project.jobs.claims import LeasedRows
-from kb_project.jobs.workers import worker_name
+from kb_project.jobs.claims import LeasedRows, worker_name
 from workspaces import access
 
 # A worker that finds its own name on a lease was interrupted by the database, not by another

@@ -36,7 +36,7 @@ from ingestion.models import (
 )
 from ingestion.models.jobs import UNFINISHED
 from ingestion.pipeline import batching, leases, needs, runner, sql, turns, workspace_jobs
-from kb_project.jobs import cluster, workers
+from kb_project.jobs import claims, cluster
 from kb_project.sql import run_sql
 from workspaces import access
 from workspaces.models import Workspace
@@ -127,7 +127,7 @@ def take_up(
 def _left_waiting(rows: QuerySet[Row], patience: timedelta) -> list[Row]:
     now = timezone.now()
     for row in rows.filter(state="running").select_for_update(no_key=True):
-        if workers.is_dead(row.worker) or (row.started_at and row.started_at < now - patience):
+        if claims.is_dead(row.worker) or (row.started_at and row.started_at < now - patience):
             rows.filter(pk=row.pk).update(state="waiting", worker="")
     waiting = list(rows.filter(state="waiting", created_at__lt=now - FORGOTTEN))
     return waiting if waiting and is_idle(runner.REFRESHING) else []

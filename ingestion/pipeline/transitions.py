@@ -23,7 +23,7 @@ from ingestion.models import (
 )
 from ingestion.pipeline import sql
 from kb_project.errors import KBError, Problem
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from kb_project.sql import run_sql
 from workspaces import access, ports
 from workspaces.models import Workspace
@@ -110,7 +110,7 @@ def _end_values(
     return {
         "workspace": runs[0].workspace_id,
         "runs": [run.pk for run in runs],
-        "worker": workers.worker_name(),
+        "worker": claims.worker_name(),
         "seconds": seconds / len(runs),
         "problem": Json(problem) if problem else None,
     }

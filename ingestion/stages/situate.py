@@ -35,7 +35,7 @@ from kb_project.ports import Ports
 from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
 from kb_project.text.regions import from_json, is_furniture
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from workspaces import access
 
 PROMPT: Final = Path(__file__).parents[1] / "prompts" / "situate.md"

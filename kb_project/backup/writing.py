@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql as pgsql
 
-from kb_project import passwords
+from kb_project import keys
 from kb_project.backup import sql
 from kb_project.backup.archive import (
     INSTALLATION,
@@ -241,7 +241,7 @@ def _with_open_password(line: str) -> str:
     """Write the hash as other installations can check it: they have another ``SECRET_KEY``."""
     row = json.loads(line)
     if "password" in row:
-        row["password"] = passwords.opened(row["password"])
+        row["password"] = keys.opened(row["password"])
     return json.dumps(row, ensure_ascii=False)
 
 

@@ -31,12 +31,16 @@ from typing import Final, LiteralString
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from kb_project.database.programs import Account, place_for, processes_in, programs, server_account
-from kb_project.database.server_conf import (
+from kb_project.database.server import (
     ACCESS,
     PASSFILE,
     SUPERUSER,
+    Account,
     new_passwords,
+    place_for,
+    processes_in,
+    programs,
+    server_account,
     server_conf,
     statements,
     write_passwords,

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from kb_project.graph.walk_index import Floats, WalkIndex
 from kb_project.text.names import LONGEST_NAME, name_runs
-from kb_project.text.terms import terms
-from kb_project.text.words import Word, is_unspaced, words
+from kb_project.text.words import Word, is_unspaced, terms, words
 
 WALK_ON: Final = 0.7
 """Chosen on 51 public multi-hop questions and 119 generated from the same passages: 0.5 to 0.8 find

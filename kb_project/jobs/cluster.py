@@ -1,7 +1,11 @@
-"""A lane's worker on django-q2: a cluster that is restarted when one of its processes dies.
+"""A lane's worker on django-q2: its queue, and a cluster restarted when a process dies.
 
 django-q2 replaces a killed process but not the lock that it may have held on the queue, so all
 processes are replaced; since all work can be resumed, that costs a second.
+
+django-q2's own broker has all consumers read the same first entry and compete for it. Here each
+takes an entry that no other is taking (``SKIP LOCKED``), by an index. Entries stay rows written in
+the transaction of the work that they wake for.
 """
 
 from __future__ import annotations
@@ -9,19 +13,47 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
-from typing import Final
+from typing import Final, LiteralString
 
 import psutil
 from django.db import connections
+from django_q.brokers.orm import ORM
 from django_q.cluster import Cluster
 from django_q.conf import Conf
 
 from kb_project.confinement import libc
 from kb_project.database.outages import through_outages
 from kb_project.jobs.gc import seldom_collected
+from kb_project.sql import run_sql
 
+# --- its queue ------------------------------------------------------------------------------------
+TAKE: Final[LiteralString] = """
+UPDATE django_q_ormq SET lock = %(until)s
+ WHERE id = ANY (ARRAY(SELECT id FROM django_q_ormq
+                        WHERE key = %(lane)s AND lock < now()
+                        ORDER BY lock, id LIMIT %(most)s
+                          FOR UPDATE SKIP LOCKED))
+RETURNING id, payload
+"""
+
+
+class Queue(ORM):  # type: ignore[misc]  # django-q2 has no types
+    """django-q2's broker on the database, with another way to take entries."""
+
+    def dequeue(self) -> list[tuple[int, str]] | None:
+        """Take the entries that have waited longest; wait a moment if there are none."""
+        self.get_connection()  # drops a connection that went away
+        values = {"lane": self.list_key, "until": self.timeout(None), "most": Conf.BULK}
+        taken = [(number, payload) for number, payload in run_sql(TAKE, values)]
+        if not taken:
+            time.sleep(Conf.POLL)
+        return taken or None
+
+
+# --- its processes --------------------------------------------------------------------------------
 SECONDS_BETWEEN_LOOKS: Final = 0.5
 # A job that takes longer to reach its next unit is killed; it resumes from there next time.
 SECONDS_TO_FINISH: Final = 3.0

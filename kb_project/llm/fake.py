@@ -28,7 +28,7 @@ from kb_project.llm.ports import (
 )
 from kb_project.llm.provider import RawCall, RawReply
 from kb_project.llm.slots import LocalSlots
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 _FINGERPRINT: Final = "hashed-terms-1"
 

@@ -20,7 +20,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 RESTART: Final = 0.5
 """Restart probability. The paper has 0.15 with uniform restarts; here the top of the

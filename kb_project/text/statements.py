@@ -16,10 +16,9 @@ from typing import Final
 
 import regex
 
-from kb_project.text.headings import bare
-from kb_project.text.regions import LABEL, Region, RegionKind, prose
+from kb_project.text.regions import LABEL, Region, RegionKind, bare, prose
 from kb_project.text.sentences import Span, is_reference, sentence_spans
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 FEWEST_TERMS: Final = 3
 """A line with fewer index terms, no digit and no full stop is a label."""

@@ -23,8 +23,8 @@ from kb_project.errors import ModelError, ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Embedder, Role, Vectors
 from kb_project.llm.tokens import count_tokens
 from kb_project.prompt import Prompt, fenced, load
-from kb_project.text.quantities import denies, missing_names, missing_numbers
-from kb_project.text.terms import terms
+from kb_project.text.values import denies, missing_names, missing_numbers
+from kb_project.text.words import terms
 from retrieval.answering.citations.citing import (
     Compare,
     LocatedSentence,

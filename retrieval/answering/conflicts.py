@@ -17,8 +17,8 @@ import regex
 
 from ingestion.knowledge.conflicts import SideSpan, others, sides_beside
 from ingestion.models import Claim, Entity, Mention, Relationship
-from kb_project.text.quantities import dates_in, is_month, names_in, numbers_in
-from kb_project.text.terms import terms
+from kb_project.text.values import dates_in, is_month, names_in, numbers_in
+from kb_project.text.words import terms
 from retrieval.answering.citations.citing import units
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Check, ChunkSpan, SpanOf, WrittenSentence

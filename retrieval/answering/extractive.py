@@ -16,7 +16,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.statements import StatementKind, is_ended
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.answering import (
     checking,
     conflicts,

@@ -22,10 +22,10 @@ import regex
 from numpy.typing import NDArray
 
 from kb_project.text.languages import HAN
-from kb_project.text.quantities import SPELT_OTHERWISE
 from kb_project.text.regions import Region
 from kb_project.text.statements import Statement, StatementKind, says_something, statements
-from kb_project.text.terms import terms
+from kb_project.text.values import SPELT_OTHERWISE
+from kb_project.text.words import terms
 from retrieval.search.answer_kinds import Kind, counts, named_kinds
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit

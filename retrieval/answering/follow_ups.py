@@ -23,7 +23,7 @@ from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
 from kb_project.text.names import normalise_name
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.answering import sql, suggestions
 from retrieval.answering.drafts import Asking, CitedPassage, Draft
 from retrieval.answering.suggestions import Suggestion, ask_the_same, asks

@@ -11,7 +11,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.statements import is_ended
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.answering.features import Candidate, groups_of, length_of
 from retrieval.answering.ranking import Gathered, Ranked
 

@@ -18,9 +18,17 @@ import regex
 
 from ingestion.knowledge import summaries
 from kb_project.sql import Row, run_sql
-from kb_project.text.headings import Heading, bare, is_telling, main, outline
-from kb_project.text.regions import RegionKind, from_json, prose
-from kb_project.text.terms import terms
+from kb_project.text.regions import (
+    Heading,
+    RegionKind,
+    bare,
+    from_json,
+    is_telling,
+    main,
+    outline,
+    prose,
+)
+from kb_project.text.words import terms
 from retrieval.answering import overview_language as language, sql
 from retrieval.answering.drafts import ChunkSpan
 from retrieval.answering.overview_language import Named, Section, Target

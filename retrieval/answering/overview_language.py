@@ -18,9 +18,9 @@ from uuid import UUID
 
 import regex
 
-from kb_project.text.headings import bare
 from kb_project.text.languages import HAN
-from kb_project.text.terms import terms
+from kb_project.text.regions import bare
+from kb_project.text.words import terms
 
 MOST_TARGETS: Final = 5
 """Documents of the same title included in one overview."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
-from kb_project.text.quantities import SPELT_OTHERWISE
+from kb_project.text.values import SPELT_OTHERWISE
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql

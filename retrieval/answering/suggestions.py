@@ -29,7 +29,7 @@ from kb_project.errors import InputError
 from kb_project.sql import run_sql
 from kb_project.text.names import normalise_name
 from kb_project.text.statements import Statement, StatementKind, statements
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.answering import extractive, sql
 from retrieval.answering.wording import Form, Wording, of_heading, of_sentence
 from retrieval.models import Outcome

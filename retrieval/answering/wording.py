@@ -16,7 +16,7 @@ import regex
 
 from kb_project.text.languages import HAN, MONTHS
 from kb_project.text.names import normalise_name
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 
 class Form(IntEnum):

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kb_project.errors import ForbiddenError, found
-from kb_project.jobs import notify, workers
+from kb_project.jobs import claims, notify
 from kb_project.sql import run_sql
 from retrieval.answering import bypass, context_only, events, jobs
 from retrieval.answering.drafts import Asking
@@ -267,7 +267,7 @@ def _begun(question: Question, options: AnswerOptions) -> Answer:
         state=AnswerState.RUNNING,
         options=options.as_json(),
         written_by="",
-        worker=f"{workers.worker_name()}~here",
+        worker=f"{claims.worker_name()}~here",
         lease_until=timezone.now() + timedelta(seconds=SECONDS_HERE),
     )
     _keep(answer, is_new=True, call="")

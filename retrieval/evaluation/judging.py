@@ -21,9 +21,9 @@ from pydantic import BaseModel, Field
 from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, Embedder, Role
 from kb_project.prompt import fenced, load
-from kb_project.text.quantities import denies
 from kb_project.text.sentences import sentence_spans
-from kb_project.text.terms import terms
+from kb_project.text.values import denies
+from kb_project.text.words import terms
 from retrieval.answering.checking import TextVectors
 from retrieval.evaluation.metrics import Entailments
 

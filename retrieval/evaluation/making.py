@@ -22,7 +22,7 @@ from kb_project.llm.ports import About, ChatModel, ChatRequest, Role
 from kb_project.prompt import fenced, load
 from kb_project.text.languages import HAN
 from kb_project.text.sentences import sentence_spans
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.evaluation import evidence, queries, sets
 from retrieval.evaluation.sets import Written
 from retrieval.models import EvaluationRun, QuestionSet

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 
 from ingestion.models import Chunk
 from kb_project.errors import InputError, ReplyError
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from retrieval.evaluation import control, estimating, metrics, queries, runs
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.dataset import (
@@ -200,7 +200,7 @@ def evaluate_workspace(
         say(" ".join(estimating.sentences(estimate)))
     run = control.run_start(
         workspace=workspace,
-        order=Order(worker=workers.worker_name()),
+        order=Order(worker=claims.worker_name()),
         question_set=question_set,
         plan=plan,
         answers=answers,

@@ -19,7 +19,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kb_project.errors import InputError, KBError, Problem, ReplyError
-from kb_project.jobs import notify, workers
+from kb_project.jobs import claims, notify
 from kb_project.jobs.claims import LeasedRows
 from kb_project.jobs.notify import Call
 from kb_project.jobs.worker import JobQueue
@@ -67,7 +67,7 @@ class Hold:
 
     workspace_id: UUID
     run_id: UUID
-    worker: str = field(default_factory=workers.worker_name)
+    worker: str = field(default_factory=claims.worker_name)
     _last: float = 0.0
 
     def claim(self) -> None:

@@ -11,8 +11,7 @@ from typing import Final
 import regex
 
 from kb_project.text.languages import MONTHS
-from kb_project.text.patterns import lazy_pattern
-from kb_project.text.terms import terms
+from kb_project.text.words import lazy_pattern, terms
 
 
 class Kind(StrEnum):

@@ -20,8 +20,7 @@ from django.utils.functional import cached_property
 from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds, Within
 from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
-from kb_project.text.terms import terms
-from kb_project.text.words import words
+from kb_project.text.words import terms, words
 from retrieval.search import dense, walk
 from retrieval.search.query import Query
 

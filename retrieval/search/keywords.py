@@ -20,8 +20,7 @@ from pydantic import BaseModel, Field
 from kb_project.errors import ModelError
 from kb_project.llm.ports import About, ChatRequest, Role
 from kb_project.prompt import fenced, load
-from kb_project.text.terms import terms
-from kb_project.text.words import is_unspaced, words
+from kb_project.text.words import is_unspaced, terms, words
 from retrieval.search import query_features
 from retrieval.search.query import Query, QuestionVector
 

@@ -7,8 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from kb_project.sql import run_sql
-from kb_project.text.terms import terms
-from kb_project.text.words import words
+from kb_project.text.words import terms, words
 from retrieval.search import sql
 from retrieval.search.query import Query, ScoredChunk
 

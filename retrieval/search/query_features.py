@@ -15,9 +15,7 @@ from typing import Final
 import regex
 
 from kb_project.text.languages import HAN
-from kb_project.text.patterns import lazy_pattern
-from kb_project.text.terms import terms
-from kb_project.text.words import words
+from kb_project.text.words import lazy_pattern, terms, words
 from retrieval.search import answer_kinds
 
 _WHOLE: Final = lazy_pattern(

@@ -21,7 +21,7 @@ from uuid import UUID
 
 from kb_project.sql import Row, run_sql
 from kb_project.text.sentences import sentence_spans
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.search import as_of, query_features, records_sql
 from retrieval.search.entity_weights import GraphView, passages_of
 from retrieval.search.query import Query

@@ -15,7 +15,7 @@ import regex
 
 from kb_project.text.languages import HAN
 from kb_project.text.names import normalise_name
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 LONGEST_READ: Final = 4_000
 """Characters of a text that are read."""

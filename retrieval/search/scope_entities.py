@@ -17,8 +17,7 @@ from ingestion.models import Entity
 from kb_project.errors import InputError
 from kb_project.sql import run_sql
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
-from kb_project.text.terms import terms
-from kb_project.text.words import Word, is_unspaced, words
+from kb_project.text.words import Word, is_unspaced, terms, words
 from retrieval.search import as_of, hybrid, sql
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult, Point, Record, RecordKind

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from django.core.management import get_commands
 
-from kb_project.database import server_conf
+from kb_project.database import server
 from kb_project.env import child_environment, parse_database_url
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -207,7 +207,7 @@ def test_the_database_image_has_both_extensions_for_its_version(dockerfile):
 
 def test_document_text_stays_out_of_the_database_log_there_as_here(dockerfile):
     for name in ("log_min_error_statement", "log_error_verbosity"):
-        assert f"{name}={server_conf.FIXED[name]}" in dockerfile
+        assert f"{name}={server.FIXED[name]}" in dockerfile
 
 
 def test_the_image_runs_as_an_ordinary_user_with_the_source_it_needs(dockerfile):

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from kb_project.llm import prompt_cache
+from kb_project.llm import openai_client
 from tests.model_tier.tier import Tier
 from tests.prompt_cache import PromptCache
 from workspaces import access
@@ -32,7 +32,7 @@ def test_all_passages_of_a_document_but_the_first_find_it_in_the_providers_cache
         key=lambda call: call.cached_tokens,
     )
     assert len(calls) > 4
-    assert [call.cached_tokens >= prompt_cache.LEAST for call in calls] == [
+    assert [call.cached_tokens >= openai_client.LEAST for call in calls] == [
         False,
         *[True] * (len(calls) - 1),
     ]

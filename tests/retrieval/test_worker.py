@@ -13,7 +13,7 @@ from django.db import OperationalError, connections
 
 from kb_project.database.outages import Listener
 from kb_project.errors import EndpointError
-from kb_project.jobs import notify, worker, workers
+from kb_project.jobs import claims, notify, worker
 from kb_project.jobs.claims import LeasedRows
 from kb_project.jobs.worker import Worker
 from kb_project.sql import run_sql
@@ -263,7 +263,7 @@ def test_what_a_living_worker_has_is_left_alone_until_its_lease_runs_out(cast):
 
 def dead_worker() -> str:
     """On this host, with the start time of no process."""
-    host = workers.worker_name().partition(":")[0]
+    host = claims.worker_name().partition(":")[0]
     return f"{host}:1:17"
 
 

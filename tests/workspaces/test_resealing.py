@@ -11,7 +11,7 @@ from allauth.mfa.models import Authenticator
 from django.core.management import call_command
 from pytest_django import Settings
 
-from kb_project.passwords import opened
+from kb_project.keys import opened
 from tests import rows
 from workspaces import access, resealing
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, User, Workspace

@@ -1,8 +1,9 @@
 """Hashes of passwords are sealed with a key that the database does not hold."""
+from __future__ import annotations
 
 from django.db import migrations
 
-from kb_project.passwords import opened, sealed
+from kb_project.keys import opened, sealed
 
 
 def rewrite(change):

@@ -15,10 +15,8 @@ from typing import Final
 import regex
 
 from ingestion.stages.conflicts import lexicon
-from kb_project.text.patterns import lazy_pattern
-from kb_project.text.quantities import dates_in, names_in
-from kb_project.text.terms import terms
-from kb_project.text.values import NAME, Value
+from kb_project.text.values import NAME, Value, dates_in, names_in
+from kb_project.text.words import lazy_pattern, terms
 
 LIVES: Final = ("date born", "date died")
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from ingestion.models import Claim, ConflictKind
 from ingestion.resolution.conflicts import about_of
 from ingestion.resolution.keys import words_digest
-from kb_project.text.terms import terms
 from kb_project.text.values import WORDS, Value
+from kb_project.text.words import terms
 
 ALIKE: Final = 0.5
 """Share of their terms that two claims without an object have in common if they are about one

@@ -22,8 +22,7 @@ from kb_project.errors import ReplyError
 from kb_project.llm.ports import About, ChatModel, ChatRequest, ModelOptions, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced, load
-from kb_project.text.terms import terms
-from kb_project.text.words import one_line
+from kb_project.text.words import one_line, terms
 
 EXTRACTIVE: Final = "extractive"
 """``written_by`` of descriptions quoted from the documents."""

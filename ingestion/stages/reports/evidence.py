@@ -11,7 +11,7 @@ from uuid import UUID
 from ingestion.stages.reports.context import Kind, Record
 from kb_project.sql import Columns, run_sql, temporary_rows
 from kb_project.text.sentences import sentence_spans
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 MOST_PLACES: Final = 4
 """Places cited for one passage."""

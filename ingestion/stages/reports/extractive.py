@@ -24,7 +24,7 @@ from ingestion.stages.reports.titles import parts_of
 from kb_project.text.languages import HAN
 from kb_project.text.names import normalise_name
 from kb_project.text.statements import is_ended, is_labelled, needs_context
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 MOST_SUMMARY: Final = 3
 MOST_FINDINGS: Final = 10

@@ -21,8 +21,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.names import normalise_name
-from kb_project.text.terms import terms
-from kb_project.text.words import one_line
+from kb_project.text.words import one_line, terms
 
 UNNAMED: Final = "Unnamed topic"
 MOST_WORDS: Final = 6

@@ -39,7 +39,7 @@ from ingestion.stages.resolve.names import Resolution
 from kb_project.llm.ports import ChatModel, ChatRequest
 from kb_project.prompt import fenced, load
 from kb_project.sql import bulk_plans, run_sql
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from workspaces import access
 
 # Types that many things are given besides their own.

@@ -30,8 +30,7 @@ from kb_project.llm.ports import About, ChatModel, ChatReply, ChatRequest, Role
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced, load
 from kb_project.text.statements import is_ended, needs_context
-from kb_project.text.terms import terms
-from kb_project.text.words import one_line
+from kb_project.text.words import one_line, terms
 
 PROMPT: Final = Path(__file__).parents[2] / "prompts" / "tree.md"
 

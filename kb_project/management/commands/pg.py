@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from kb_project.database import embedded
 from kb_project.database.config import DATABASE, OWNER_ALIAS, TEST_FOLDER
 from kb_project.database.engine.base import DATA
-from kb_project.database.programs import installed
+from kb_project.database.server import installed
 from kb_project.env import psql_environment
 from kb_project.errors import KBError
 

@@ -10,7 +10,7 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from kb_project.http.connections import BoundedProtocol
+from kb_project.http.limits import BoundedProtocol
 from kb_project.supervisor.startup import mail_warning
 
 APPLICATION: Final = "kb_project.asgi:application"

@@ -17,7 +17,7 @@ import regex
 
 from kb_project.text.languages import HAN
 from kb_project.text.sentences import sentence_spans
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.citations.markers import Placed
 from retrieval.answering.drafts import CitedPassage, SpanOf, WrittenSentence

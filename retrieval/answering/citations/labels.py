@@ -15,7 +15,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.sentences import sentence_spans
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import Hit, ModeResult, Record, RecordKind, hydrate
 from workspaces import access

@@ -14,8 +14,7 @@ from ingestion.documents.reader.blocks import plain, plain_around
 from ingestion.knowledge.conflicts import SideSpan, others, sides_beside
 from ingestion.models import Chunk
 from kb_project.text.sentences import sentence_spans
-from kb_project.text.terms import terms
-from kb_project.text.words import words
+from kb_project.text.words import terms, words
 from retrieval.conversations import queries
 from retrieval.models import Citation
 from retrieval.search.results import Hit

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from kb_project.llm.ports import ChatModel, Role
 from kb_project.sql import bulk_plans, run_sql
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.search import sql
 from retrieval.search.global_search import model_calls, ranking, reports, selecting
 from retrieval.search.global_search.model_calls import (

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.utils.functional import cached_property
 
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.search import dense, lexical
 from retrieval.search.global_search import reports
 from retrieval.search.global_search.reports import RATING, TELLING, Report, Topic

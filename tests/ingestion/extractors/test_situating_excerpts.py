@@ -23,7 +23,7 @@ from ingestion.extractors.situating_excerpts import (
     window_around,
 )
 from ingestion.stages.situate import PROMPT
-from kb_project.llm import prompt_cache
+from kb_project.llm import openai_client
 from kb_project.llm.tokens import count_tokens, token_starts
 from kb_project.prompt import fenced, load
 
@@ -123,7 +123,7 @@ def test_the_outline_is_the_same_for_all_passages_and_enough_for_a_prefix_cache(
 
     system = load(PROMPT).system
     assert count_tokens(system) == SYSTEM_TOKENS
-    assert count_tokens(system) + count_tokens(outline) >= prompt_cache.LEAST
+    assert count_tokens(system) + count_tokens(outline) >= openai_client.LEAST
 
 
 def test_neighbours_share_their_surroundings():
@@ -204,7 +204,7 @@ def test_the_tokens_promised_are_those_of_the_prompts_within_a_tenth(length: int
     sent = again = 0
     for prompt in prompts:
         shared = max((alike(prompt, other) for other in seen), key=len, default="")
-        again += prompt_cache.from_cache(count_tokens(shared))
+        again += openai_client.from_cache(count_tokens(shared))
         sent += count_tokens(prompt)
         seen.append(prompt)
 

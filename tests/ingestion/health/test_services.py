@@ -19,7 +19,7 @@ from ingestion.health import services
 from ingestion.health.checks import CHECKS
 from ingestion.health.state import Findings
 from ingestion.models import CheckState, ConsistencyCheck, Entity
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from tests import rows
 from workspaces import access
 from workspaces.models import Workspace
@@ -111,7 +111,7 @@ def test_a_check_that_waits_takes_on_what_is_asked_of_it_besides(workspace: Work
 
 def test_a_check_that_runs_is_left_as_it_began(workspace: Workspace):
     row = services.check_request(workspace=workspace)
-    set_row(row, state=CheckState.RUNNING, worker=workers.worker_name())
+    set_row(row, state=CheckState.RUNNING, worker=claims.worker_name())
 
     services.check_request(workspace=workspace, repairs=True, is_deep=True)
 
@@ -120,7 +120,7 @@ def test_a_check_that_runs_is_left_as_it_began(workspace: Workspace):
 
 def test_a_check_that_somebody_has_is_not_run_twice(workspace: Workspace):
     row = services.check_request(workspace=workspace)
-    set_row(row, state=CheckState.RUNNING, worker=workers.worker_name())
+    set_row(row, state=CheckState.RUNNING, worker=claims.worker_name())
 
     tasks.check_graph(str(workspace.pk), str(row.pk))
 
@@ -145,7 +145,7 @@ def test_a_check_that_fails_does_not_look_like_one_that_found_nothing(
 
 def test_the_sweep_takes_up_what_a_dead_worker_left(workspace: Workspace):
     row = services.check_request(workspace=workspace)
-    host = workers.worker_name().split(":")[0]
+    host = claims.worker_name().split(":")[0]
     old = timezone.now() - timedelta(minutes=5)
     set_row(row, state=CheckState.RUNNING, worker=f"{host}:999999:1", created_at=old)
     OrmQ.objects.all().delete()
@@ -159,7 +159,7 @@ def test_the_sweep_takes_up_what_a_dead_worker_left(workspace: Workspace):
 
 def test_the_sweep_leaves_alone_what_somebody_works_on(workspace: Workspace):
     row = services.check_request(workspace=workspace)
-    set_row(row, state=CheckState.RUNNING, worker=workers.worker_name(), started_at=timezone.now())
+    set_row(row, state=CheckState.RUNNING, worker=claims.worker_name(), started_at=timezone.now())
     OrmQ.objects.all().delete()
 
     tasks.sweep()

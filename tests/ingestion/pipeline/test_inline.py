@@ -20,7 +20,7 @@ from ingestion.models import (
 )
 from ingestion.pipeline import batching, inline, runner
 from ingestion.stage import StageOutcome
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from kb_project.llm.fake import FakeChat
 from kb_project.ports import build_ports
 from tests import rows
@@ -203,7 +203,7 @@ def test_with_a_chat_model_a_second_worker_takes_the_next_group(workspace: Works
 
     def parse(*_arguments: object) -> StageOutcome:
         both.wait()
-        names.add(workers.worker_name())
+        names.add(claims.worker_name())
         return StageOutcome()
 
     jobs = [add(workspace, f"{n}.txt", f"Text {n}.") for n in range(2)]
@@ -220,7 +220,7 @@ def test_without_a_chat_model_one_worker_does_it_all(workspace: Workspace, monke
 
     def parse(*_arguments: object) -> StageOutcome:
         time.sleep(0.3)
-        names.add(workers.worker_name())
+        names.add(claims.worker_name())
         return StageOutcome()
 
     for n in range(3):

@@ -22,7 +22,7 @@ from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
 from kb_project.database.config import DATABASE
-from kb_project.database.programs import processes_in
+from kb_project.database.server import processes_in
 from kb_project.env import child_environment
 from tests.data_folders import make_migrated, new_root
 from tests.ingestion.content import assert_same, content

@@ -11,7 +11,7 @@ import pytest
 
 from ingestion.models import IngestionJob, RunState, StageRun
 from ingestion.pipeline import leases, turns
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from kb_project.sql import run_sql
 from tests import rows
 from tests.ingestion.jobs import add, fresh, run_of
@@ -50,7 +50,7 @@ def seen(run: StageRun) -> StageRun:
 def dead_worker() -> str:
     """The name of a process of this host that has ended."""
     child = subprocess.Popen([sys.executable, "-c", "pass"])
-    name = f"{socket.gethostname()[:40]}:{child.pid}:{workers._started(child.pid)}"
+    name = f"{socket.gethostname()[:40]}:{child.pid}:{claims._started(child.pid)}"
     child.wait()
     return name
 
@@ -61,7 +61,7 @@ def test_a_waiting_stage_is_taken_once(run: StageRun):
 
     taken = seen(run)
     assert (taken.state, taken.attempts) == (RunState.RUNNING, 1)
-    assert taken.leased_by == workers.worker_name()
+    assert taken.leased_by == claims.worker_name()
     assert taken.leased_until is not None
     assert taken.started_at is not None
 
@@ -77,7 +77,7 @@ def test_a_lease_that_ran_out_is_free_to_take(run: StageRun):
     hold(run, OTHER, seconds=-1)
 
     assert leases.claim([run]).taken
-    assert seen(run).leased_by == workers.worker_name()
+    assert seen(run).leased_by == claims.worker_name()
 
 
 def test_one_takes_up_again_what_one_holds_oneself(run: StageRun):
@@ -222,20 +222,20 @@ def test_other_workspaces_are_not_touched(run: StageRun, media: Path):
 def test_a_recycled_process_id_is_not_taken_for_the_worker_it_named():
     host, pid = socket.gethostname()[:40], os.getpid()
 
-    assert not workers.is_dead(workers.worker_name())
-    assert workers.is_dead(f"{host}:{pid}:1")
+    assert not claims.is_dead(claims.worker_name())
+    assert claims.is_dead(f"{host}:{pid}:1")
 
 
 @pytest.mark.parametrize("name", ["", "x", "elsewhere:1:2", f"{socket.gethostname()[:40]}:x:1"])
 def test_a_name_that_says_nothing_is_not_called_dead(name: str):
-    assert not workers.is_dead(name)
+    assert not claims.is_dead(name)
 
 
 def test_a_name_fits_its_column():
     longest = StageRun._meta.get_field("leased_by").max_length
 
     assert longest is not None
-    assert len(workers.worker_name()) <= longest
+    assert len(claims.worker_name()) <= longest
 
 
 # --- what is left ---------------------------------------------------------------------------------
@@ -253,21 +253,21 @@ def test_unfinished_stages_come_in_their_order(job: IngestionJob):
 
 
 def test_two_workers_of_one_process_have_names_of_their_own():
-    first = workers.worker_name()
+    first = claims.worker_name()
 
-    with workers.seated("beside"):
-        second = workers.worker_name()
+    with claims.seated("beside"):
+        second = claims.worker_name()
 
     assert first != second
     assert second.startswith(first)
-    assert workers.worker_name() == first
-    assert not workers.is_dead(second)
+    assert claims.worker_name() == first
+    assert not claims.is_dead(second)
 
 
 def test_a_second_worker_cannot_take_what_the_first_one_holds(run: StageRun):
     assert leases.claim([run]).taken
 
-    with workers.seated("beside"):
+    with claims.seated("beside"):
         assert not leases.claim([run]).taken
 
     assert leases.claim([run]).taken

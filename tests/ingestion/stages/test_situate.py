@@ -9,7 +9,7 @@ from ingestion.models import Chunk, ChunkEmbedding, DocumentVersion, IngestionJo
 from ingestion.stage import NO_PROGRESS, Progress
 from ingestion.stages import chunk, situate
 from kb_project.ports import build_ports
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from tests import rows
 from tests.ingestion.jobs import add
 from workspaces import access

@@ -15,7 +15,7 @@ from kb_project.errors import BudgetError, ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.llm.ports import ChatRequest, Role
 from kb_project.ports import build_ports
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from tests import rows
 from tests.ingestion.jobs import add
 from workspaces import access

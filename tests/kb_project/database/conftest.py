@@ -16,7 +16,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
-from kb_project.database.programs import processes_in
+from kb_project.database.server import processes_in
 from kb_project.errors import UnavailableError
 from tests.data_folders import new_root
 

@@ -20,7 +20,7 @@ from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
 from kb_project.database.embedded import ensure, postmaster_pid, running, stop
-from kb_project.database.programs import is_alive, processes_in
+from kb_project.database.server import is_alive, processes_in
 from kb_project.errors import UnavailableError
 from tests.kb_project.database.conftest import Row, kill_all, query
 

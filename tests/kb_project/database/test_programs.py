@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kb_project.database import programs
+from kb_project.database import server as bundled
 from kb_project.database.embedded import delete, ensure, stop
-from kb_project.database.programs import Account, place_for, processes_in, server_account
+from kb_project.database.server import Account, place_for, processes_in, server_account
 from kb_project.errors import UnavailableError
 from tests.kb_project.database.conftest import query
 
@@ -32,8 +32,7 @@ def private(folder: Path) -> Path:
 @pytest.fixture
 def state_dir(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     state = folder / "state"
-    monkeypatch.setattr(programs, "STATE_DIR", state)
-    monkeypatch.setattr(programs, "STATE_DIR", state)
+    monkeypatch.setattr(bundled, "STATE_DIR", state)
     return state
 
 
@@ -114,10 +113,10 @@ def test_a_new_checkout_at_an_old_path_starts_empty(private, state_dir):
 
 def test_programs_the_account_cannot_reach_are_copied_once(private, state_dir, monkeypatch):
     site = private / "site-packages"
-    original = programs.installed()
+    original = bundled.installed()
     shutil.copytree(original, site / "pgserver" / "pginstall")
-    shutil.copytree(original.parent.parent / programs.LIBRARIES, site / programs.LIBRARIES)
-    monkeypatch.setattr(programs, "installed", lambda: site / "pgserver" / "pginstall")
+    shutil.copytree(original.parent.parent / bundled.LIBRARIES, site / bundled.LIBRARIES)
+    monkeypatch.setattr(bundled, "installed", lambda: site / "pgserver" / "pginstall")
 
     server = ensure(private / "data")
 

@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
 from kb_project.database.embedded import ensure, stop
-from kb_project.database.server_conf import ACCESS, ROLES
+from kb_project.database.server import ACCESS, ROLES
 from tests.kb_project.database.conftest import query
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ import uvicorn
 from django.db import connections
 
 from kb_project.asgi import InOneThread
-from kb_project.http.connections import BoundedProtocol
+from kb_project.http.limits import BoundedProtocol
 
 PATIENCE = 20.0
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from kb_project.http import bodies
-from kb_project.http.bodies import LARGEST_FORM, LARGEST_JSON, LARGEST_UNKNOWN, most_bytes
+from kb_project.http import limits
+from kb_project.http.limits import LARGEST_FORM, LARGEST_JSON, LARGEST_UNKNOWN, most_bytes
 from tests.api import PROBLEM_KEYS
 from tests.kb_project.http.served import answer, connected, head, problem_in, served
 
@@ -27,7 +27,7 @@ FILE = f"/api/v1/workspaces/{W}/documents/"
 @pytest.fixture(autouse=True)
 def brief(settings, monkeypatch):
     settings.ALLOWED_HOSTS = ["localhost"]
-    monkeypatch.setattr(bodies, "SECONDS_TO_LINGER", 0.1)
+    monkeypatch.setattr(limits, "SECONDS_TO_LINGER", 0.1)
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_who_shows_a_token_may_send_more_before_it_is_looked_at(port):
 
 # --- too slow -------------------------------------------------------------------------------------
 def test_a_body_that_stops_arriving_is_refused(port, spooled, monkeypatch):
-    monkeypatch.setattr(bodies, "SECONDS_TO_START", 0.3)
+    monkeypatch.setattr(limits, "SECONDS_TO_START", 0.3)
     with connected(port) as client:
         status, _, body = asked(client, "Content-Length: 1000", path=API, body=b"x" * 10)
 

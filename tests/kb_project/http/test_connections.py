@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kb_project.asgi import InOneThread
-from kb_project.http import connections
+from kb_project.http import limits
 from tests.api import PROBLEM_KEYS
 from tests.kb_project.http.served import answer, connected, head, parsed, problem_in, served
 
@@ -60,7 +60,7 @@ def test_the_second_request_of_a_connection_is_timed_as_well(settings, port):
 
 def test_headers_that_are_too_large_are_refused(port):
     with connected(port) as client:
-        client.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"x" * connections.MOST_HEADER_BYTES)
+        client.sendall(b"GET /healthz HTTP/1.1\r\nX: " + b"x" * limits.MOST_HEADER_BYTES)
         status, _, body = answer(client)
 
     assert (status, problem_in(body)["code"]) == (431, "headers_too_large")
@@ -75,7 +75,7 @@ def test_one_connection_too_many_is_refused_and_may_come_again(settings, port):
             assert b"200" in client.recv(65_536)
         status, headers, body = answer(open_.enter_context(connected(port)))
 
-    assert (status, headers["retry-after"]) == (503, str(connections.RETRY_AFTER))
+    assert (status, headers["retry-after"]) == (503, str(limits.RETRY_AFTER))
     assert set(problem_in(body)) == PROBLEM_KEYS
     with connected(port) as client:
         client.sendall(head(HEALTH, "Connection: close", method="GET"))

@@ -10,7 +10,7 @@ from django_q.brokers import get_broker
 from django_q.conf import Conf
 from django_q.models import OrmQ
 
-from kb_project.jobs.queue import Queue
+from kb_project.jobs.cluster import Queue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

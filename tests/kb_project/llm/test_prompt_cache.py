@@ -10,8 +10,8 @@ import pytest
 from kb_project.llm import openai_client
 from kb_project.llm.capabilities import Support
 from kb_project.llm.fake import MemoryCallStore
+from kb_project.llm.openai_client import takes_marks
 from kb_project.llm.ports import ChatRequest
-from kb_project.llm.prompt_cache import takes_marks
 from tests.kb_project.llm.asking import chat_on, request
 from tests.provider import MODEL, REFUSALS, Provider
 

@@ -19,7 +19,7 @@ import pytest
 
 from kb_project.database import embedded
 from kb_project.database.embedded import running
-from kb_project.database.programs import processes_in
+from kb_project.database.server import processes_in
 from kb_project.env import child_environment
 from tests.kb_project.database.conftest import folder as folder, kill_all, new_folder
 

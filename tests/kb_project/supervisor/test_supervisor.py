@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kb_project.database.programs import is_alive
+from kb_project.database.server import is_alive
 from kb_project.supervisor.supervisor import Part, Supervisor, delay_before
 
 pytestmark = pytest.mark.slow

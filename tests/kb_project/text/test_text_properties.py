@@ -10,8 +10,7 @@ from hypothesis import example, given, strategies as st
 from kb_project.text.languages import detect_language
 from kb_project.text.names import LONGEST_NAME, name_key, name_runs, normalise_name
 from kb_project.text.sentences import LONGEST_SENTENCE, sentence_spans
-from kb_project.text.terms import LONGEST_TERM, terms
-from kb_project.text.words import fold, is_unspaced, words
+from kb_project.text.words import LONGEST_TERM, fold, is_unspaced, terms, words
 
 NAMES = st.lists(
     st.sampled_from(

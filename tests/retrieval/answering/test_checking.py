@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from kb_project.llm.fake import FakeChat, FakeEmbedder
-from kb_project.text.quantities import missing_names, missing_numbers
+from kb_project.text.values import missing_names, missing_numbers
 from retrieval.answering.checking import check, check_all, likely_number, to_compare
 from retrieval.answering.citations.citing import ModelSentence, cite, cited_passages
 from retrieval.answering.citations.labels import Numbering

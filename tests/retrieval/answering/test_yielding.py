@@ -8,7 +8,7 @@ import time
 import pytest
 from django.db import connections
 
-from kb_project.jobs import workers
+from kb_project.jobs import claims
 from kb_project.sql import run_sql
 from retrieval.answering import flow, jobs, scheduler
 from retrieval.conversations import asking
@@ -140,7 +140,7 @@ def test_what_waits_keeps_its_lease(cast, desk, slow):
 def test_what_waits_in_a_worker_that_died_is_ended_by_the_next(cast, desk, slow):
     begun_slowly(cast)
     answer = waiting(cast)
-    dead = f"{workers.worker_name().partition(':')[0]}:1:17"
+    dead = f"{claims.worker_name().partition(':')[0]}:1:17"
     with access.in_workspace(cast.workspace.pk):
         run_sql(
             "UPDATE retrieval_answer SET worker = %s WHERE workspace_id = %s AND id = %s",

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from kb_project.errors import BudgetError, InputError, ReplyError
 from kb_project.llm.fake import FakeChat
 from kb_project.ports import build_ports
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.evaluation import control, making, queries, runs, sets
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.making import (

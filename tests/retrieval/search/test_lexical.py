@@ -7,7 +7,7 @@ import pytest
 
 from ingestion.models import Chunk
 from kb_project.llm.fake import FakeEmbedder
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from retrieval.search import lexical
 from retrieval.search.query import Query, QuestionVector
 from tests import rows

@@ -10,7 +10,7 @@ from ingestion.models import Document, Entity, Evidence, Fragment
 from ingestion.stages.reports import evidence
 from ingestion.stages.reports.context import Kind, Record
 from ingestion.stages.reports.evidence import MOST_CANDIDATES, MOST_PLACES, EvidenceSpan, best
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 from tests.ingestion.stages.reports.carol import TEXT, Carol
 from tests.rows import make_document, make_entity
 from workspaces import access

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from ingestion.stages.tree.growth import Item, Quote
 from ingestion.stages.tree.writing import EXTRACT_TOKENS, LONGEST_QUOTE, cost, summarise
-from kb_project.text.terms import terms
+from kb_project.text.words import terms
 
 VECTOR = np.ones(1, np.float32)
 

@@ -1,4 +1,6 @@
-"""Passwords, hashed as Django does, and the hash sealed with a key that the database does not hold.
+"""Keys derived from SECRET_KEY, and passwords whose hashes are sealed with one.
+
+``SECRET_KEY_FALLBACKS`` are former values of ``SECRET_KEY``, which still open.
 
 Sign-in reads the hash of every account with the rights of the application, so SQL that slipped in
 could read them too. It gets nothing that a password can be guessed against: the hash is encrypted
@@ -15,10 +17,22 @@ from typing import Final
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import CTR
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.utils.crypto import constant_time_compare
 
-from kb_project.derived_keys import derived_key, secrets
+
+def secrets() -> list[str]:
+    """Return the present secret and the former ones."""
+    return [str(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+
+
+def derived_key(secret: str, purpose: bytes) -> bytes:
+    """Return 32 bytes."""
+    return HKDF(SHA256(), length=32, salt=None, info=purpose).derive(secret.encode())
+
 
 PLAIN: Final = "pbkdf2_sha256"
 SEALED: Final = "pbkdf2_sha256_sealed"

@@ -8,8 +8,8 @@ from uuid import UUID, uuid4
 
 from hypothesis import given, strategies as st
 
-from kb_project.jobs.fair_queue import FairQueue
 from kb_project.jobs.notify import Call, Party, call_in, call_to
+from kb_project.jobs.worker import FairQueue
 
 A, B, C = UUID(int=1), UUID(int=2), UUID(int=3)
 PATIENCE = 10.0

@@ -9,8 +9,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher, check_password, ma
 from django_q.conf import Conf
 from pytest_django import Settings
 
-from kb_project.derived_keys import derived_key
-from kb_project.passwords import opened, sealed
+from kb_project.keys import derived_key, opened, sealed
 from tests import rows
 from workspaces.models import User
 

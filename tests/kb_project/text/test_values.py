@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, strategies as st
 
-from kb_project.text.quantities import (
+from kb_project.text.values import (
     dates_in,
     is_month,
     missing_names,
