@@ -42,7 +42,7 @@ from workspaces.language_models.services import PriceGiven
 from workspaces.models import ModelCall, Workspace
 from workspaces.people import services as people_services
 from workspaces.usage.ledger import TableCallStore
-from workspaces.usage.prices import price_in
+from workspaces.usage.queries import price_in
 
 MOST: Final = 100
 MODEL: Final = "small-1"

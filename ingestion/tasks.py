@@ -12,7 +12,7 @@ from ingestion.pipeline import batching, needs, recovery, runner, turns, workspa
 from ingestion.pipeline.needs import Need
 from ingestion.topics import digests
 from workspaces import idempotency, limits
-from workspaces.administration import exports
+from workspaces.administration import services
 from workspaces.administration.services import workspaces_purge
 
 
@@ -57,12 +57,12 @@ def sweep() -> None:
     health.take_up(found.get(Need.CHECK, ()))
     importing.take_up(found.get(Need.IMPORT, ()))
     workspaces_purge()
-    exports.forget_old_exports()
+    services.forget_old_exports()
 
 
 def export_workspace(workspace_id: str, export_id: str) -> None:
     """Write an export that an admin requested."""
-    exports.export_make(uuid.UUID(workspace_id), uuid.UUID(export_id))
+    services.export_make(uuid.UUID(workspace_id), uuid.UUID(export_id))
 
 
 def import_graph(workspace_id: str, import_id: str) -> None:

@@ -81,7 +81,7 @@ def _operators_model_agrees() -> list[CheckMessage]:
     if settings.MODEL_WORK not in MODEL_WORK:
         hint = f"It must be one of {', '.join(MODEL_WORK)}."
         found.append(Error(f"MODEL_WORK is '{settings.MODEL_WORK}'.", hint=hint, id="kb.E010"))
-    # MODEL=IN/OUT, which ``workspaces.usage.prices`` reads.
+    # MODEL=IN/OUT, which ``workspaces.usage.queries`` reads.
     broken = [entry for entry in settings.MODEL_PRICES if not PRICE.fullmatch(entry)]
     if broken:
         hint = "An entry is MODEL=IN/OUT or MODEL=IN/OUT/CACHED, per million tokens."

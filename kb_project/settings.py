@@ -81,11 +81,11 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "workspaces.accounts.middleware.AccountMiddleware",
+    "workspaces.accounts.sign_in.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "workspaces.tokens.middleware.ApiSignInMiddleware",
     "workspaces.request_limits.RateLimitMiddleware",
-    "workspaces.people.profiles.ProfileMiddleware",
+    "workspaces.people.services.ProfileMiddleware",
     "kb_project.http.problems.ProblemMiddleware",
     "workspaces.access.forget_hidden",
     "kb_project.http.limits.RefusalMiddleware",
@@ -322,7 +322,7 @@ TURN_SECONDS = env_int("TURN_SECONDS", 1, minimum=0)
 
 # --- ingestion -----------------------------------------------------------------------------------
 MAX_UPLOAD_BYTES = env_int("MAX_UPLOAD_MB", 200, minimum=1) * 1024 * 1024
-# Quotas (workspaces.quotas); 0: no limit. Of a workspace:
+# Quotas (workspaces.limits); 0: no limit. Of a workspace:
 MAX_STORED_BYTES = env_int("MAX_STORED_MB", 51_200, minimum=0) * 1024 * 1024
 MAX_DOCUMENTS = env_int("MAX_DOCUMENTS", 100_000, minimum=0)
 MAX_QUESTIONS_OF_WORKSPACE = env_int("MAX_QUESTIONS_OF_WORKSPACE", 500, minimum=0)

@@ -23,7 +23,7 @@ from workspaces import access, secrets, sql
 from workspaces.editions import source_id
 from workspaces.models import EmbeddingIndex, IndexState, ModelSettings, RerankerKind
 from workspaces.usage.ledger import TableCallStore
-from workspaces.usage.prices import offered_model
+from workspaces.usage.queries import offered_model
 
 LOCAL: Final = "local"
 INSTALLATION: Final = "installation"

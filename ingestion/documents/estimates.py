@@ -38,8 +38,7 @@ from workspaces import access
 from workspaces.models import ModelPrice, ModelSettings, Workspace
 from workspaces.ports import ports_for
 from workspaces.usage import queries as usage_queries
-from workspaces.usage.prices import WRITE_SURCHARGE, is_write_charged
-from workspaces.usage.queries import UsageLine, money
+from workspaces.usage.queries import WRITE_SURCHARGE, UsageLine, is_write_charged, money
 
 USUAL_CONCURRENCY: Final = 8
 WITH_SCHEMA: Final = 1.2

@@ -30,7 +30,7 @@ from ingestion.models import (
 from ingestion.models.jobs import UNDER_WAY
 from ingestion.pipeline import batching, inline, recovery, runner, transitions, workspace_jobs
 from kb_project.errors import ConflictError, UploadError
-from workspaces import quotas
+from workspaces import limits
 from workspaces.models import User, Workspace
 
 logger = logging.getLogger(__name__)
@@ -251,7 +251,7 @@ def _store(entries: Sequence[Entry]) -> None:
     files = [(version, file) for version, (_, file, _) in zip(versions, entries, strict=True)]
     size = sum(document.size for document, _, _ in entries)
     with files_stored(files), transaction.atomic():
-        quotas.check_storage(versions[0].workspace_id, size=size, documents=len(entries))
+        limits.check_storage(versions[0].workspace_id, size=size, documents=len(entries))
         for document, _, filing in entries:
             document.collection = collection_named(document.workspace_id, filing.collection)
             document.tags = clean_tags(filing.tags)

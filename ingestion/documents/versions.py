@@ -33,7 +33,7 @@ from ingestion.models import (
 )
 from ingestion.pipeline import runner, transitions
 from kb_project.errors import ConflictError, UploadError
-from workspaces import quotas
+from workspaces import limits
 from workspaces.models import Workspace
 
 logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ def _replace(change: ChangeContext, version: DocumentVersion) -> None:
     document = _held(change, version.document)
     before = place_next(document, version)
     _label_present(document)
-    quotas.check_storage(document.workspace_id, size=version.size)
+    limits.check_storage(document.workspace_id, size=version.size)
     version.save(force_insert=True)
     job = _plan(change, version)
     _record(change, job, before=before, is_restored=False)

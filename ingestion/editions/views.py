@@ -13,7 +13,7 @@ from ingestion.editions import grants
 from kb_project.errors import ConflictError, InputError, KBError, NotFoundError
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, id_in, workspace_page
-from workspaces.people import groups, queries
+from workspaces.people import members, queries
 
 
 @workspace_page(Capability.ADMINISTER, "GET", "POST")
@@ -35,7 +35,7 @@ def collection_access(
         "section": "documents",
         "collection": collection,
         "grants": grants.grants_of(workspace=workspace, collection=collection),
-        "groups": groups.groups_of(workspace=workspace),
+        "groups": members.groups_of(workspace=workspace),
         "members": [
             one
             for one in queries.members_of(workspace=workspace)

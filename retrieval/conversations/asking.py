@@ -27,7 +27,7 @@ from retrieval.search.modes import ANSWER_MODES, BYPASS, mode_named
 from retrieval.search.query import clean_question
 from retrieval.search.reporting import EventKind
 from retrieval.search.scope import Scope
-from workspaces import access, quotas
+from workspaces import access, limits
 from workspaces.models import Capability, Membership, User, Workspace
 from workspaces.ports import ports_for
 
@@ -136,7 +136,7 @@ def context_for(  # noqa: PLR0913  what is asked, where to look, and what of it
     _check_mode(workspace, mode)
     scope = scope or Scope()
     with access.in_workspace(workspace.pk):
-        quotas.check_questions(workspace.pk, user_id=user.pk if user else None)
+        limits.check_questions(workspace.pk, user_id=user.pk if user else None)
         asked = _question(workspace, user, question, mode, scope, conversation_id)
         asked.created_at = timezone.now()
         earlier = jobs.earlier_than(asked) if conversation_id else ()
@@ -280,7 +280,7 @@ def _keep(answer: Answer, *, is_new: bool, call: str) -> None:
     Raises LimitError if too many questions are being answered.
     """
     question, now = answer.question, timezone.now()
-    quotas.check_questions(answer.workspace_id, user_id=question.asked_by_id)
+    limits.check_questions(answer.workspace_id, user_id=question.asked_by_id)
     conversation = question.conversation if is_new else None
     begins = conversation is not None and conversation._state.adding  # noqa: SLF001  as below
     values = {

@@ -22,7 +22,7 @@ from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerState, Question
 from tests import rows
 from tests.api import address, assert_problem, client
-from workspaces import access, quotas
+from workspaces import access, limits
 from workspaces.models import Role, User, Workspace
 from workspaces.people import services as people_services
 
@@ -131,7 +131,7 @@ def test_a_workspace_has_no_more_documents_than_allowed(cast: rows.Cast, setting
 
 def test_without_a_limit_nothing_is_counted(cast: rows.Cast, settings: Any, monkeypatch: Any):
     settings.MAX_DOCUMENTS = settings.MAX_STORED_BYTES = 0
-    monkeypatch.setattr(quotas, "_stored", None)
+    monkeypatch.setattr(limits, "_stored", None)
 
     assert upload(cast.workspace, b"a").title == "a.txt"
 

@@ -22,7 +22,7 @@ from django.http import HttpRequest, HttpResponse
 
 from kb_project.http.addresses import client_address, public_url
 from workspaces import limits, secrets
-from workspaces.accounts import events, sign_in, sign_up
+from workspaces.accounts import events, sign_in
 from workspaces.limits import Rate
 from workspaces.models import AccountEventKind as Kind, User
 
@@ -109,10 +109,10 @@ class AccountAdapter(DefaultAccountAdapter):
 
     # --- sign-up ---------------------------------------------------------------------------------
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        return sign_up.is_open(request)
+        return sign_in.is_open(request)
 
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
-        return sign_up.is_invited(request, email) or super().is_email_verified(request, email)
+        return sign_in.is_invited(request, email) or super().is_email_verified(request, email)
 
     def save_user(
         self,
@@ -192,7 +192,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     """OpenID Connect: its people may create accounts, where the installation allows that."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        return bool(settings.OIDC_SIGN_UP) or sign_up.is_open(request)
+        return bool(settings.OIDC_SIGN_UP) or sign_in.is_open(request)
 
     def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> User:
         user: User = super().save_user(request, sociallogin, form)

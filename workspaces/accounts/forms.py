@@ -14,7 +14,7 @@ from django.contrib.auth.password_validation import password_validators_help_tex
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from workspaces.accounts import events, sign_in, sign_up
+from workspaces.accounts import events, sign_in
 from workspaces.accounts.adapter import too_many
 from workspaces.models import AccountEventKind
 
@@ -39,7 +39,7 @@ class _ChosenPassword:
 class SignUpForm(_ChosenPassword, account_forms.SignupForm):
     def clean_email(self) -> str:
         email: str = super().clean_email()
-        if not sign_up.is_allowed(context.request, email):
+        if not sign_in.is_allowed(context.request, email):
             raise ValidationError("Accounts here are for some domains only, and this is not one.")
         return email
 

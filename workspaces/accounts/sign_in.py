@@ -1,4 +1,4 @@
-"""Judges passwords and codes, within limits that all processes and all ways in share.
+"""Who may sign in and up, and the limits on trying that all processes and all ways in share.
 
 A use is counted before a password is judged, and given back if the password is right: however many
 requests run at once, no more than the allowed number of wrong ones is judged. Call ``attempt`` and
@@ -17,8 +17,9 @@ from __future__ import annotations
 import hashlib
 import secrets
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from allauth.account.auth_backends import AuthenticationBackend
 from allauth.account.internal.userkit import filter_users_by_email
@@ -29,14 +30,64 @@ from django.contrib.auth import authenticate
 from django.core import signing
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import Resolver404, resolve
 
+from kb_project import mail
 from kb_project.http.addresses import client_network
 from kb_project.sql import run_sql
 from workspaces import limits
 from workspaces.accounts import events
 from workspaces.limits import Rate
-from workspaces.models import AccountEventKind, User
+from workspaces.models import AccountEventKind, Invitation, User
+from workspaces.people import invitations
 
+# --- signing up -----------------------------------------------------------------------------------
+OPEN: Final = "open"
+INVITATION: Final = "invitation"
+DOMAIN: Final = "domain"
+
+
+def is_open(request: HttpRequest) -> bool:
+    """Whether this visitor may see the form. A domain is checked once the address is typed."""
+    return settings.SIGN_UP in (OPEN, DOMAIN) or invitation_of(request) is not None
+
+
+def is_allowed(request: HttpRequest, email: str) -> bool:
+    """Whether an account may be made for this address."""
+    if settings.SIGN_UP != DOMAIN:
+        return is_open(request)
+    domain = email.rpartition("@")[2].lower()
+    return domain in settings.SIGN_UP_DOMAINS or invitation_of(request) is not None
+
+
+def is_invited(request: HttpRequest, email: str) -> bool:
+    """Whether the visitor has an invitation that was mailed to this address: it is theirs then."""
+    if not mail.is_set_up():
+        return False
+    invited = str(getattr(invitation_of(request), "email", "") or "")
+    return bool(invited) and invited.lower() == email.lower()
+
+
+def invitation_of(request: HttpRequest) -> Invitation | None:
+    """Return the visitor's open invitation, from the session or from where they go next."""
+    if opened := invitations.invitation_in(request.session):
+        return opened
+    workspace_id, token = _in_next(request)
+    return invitations.open_invitation(workspace_id, token) if token else None
+
+
+def _in_next(request: HttpRequest) -> tuple[str, str]:
+    """Return the workspace and the token of an invitation's address in the parameter ``next``."""
+    address = request.POST.get("next") or request.GET.get("next") or ""
+    try:
+        found = resolve(address.partition("?")[0]).kwargs
+    except Resolver404:
+        return "", ""
+    return str(found.get("space_id", "")), str(found.get("token", ""))
+
+
+# --- signing in -----------------------------------------------------------------------------------
 ACCOUNT_FROM_NETWORK: Final = Rate(10, 1800)
 NETWORK: Final = Rate(50, 3600)
 ACCOUNT: Final = Rate(60, 3600)
@@ -191,3 +242,59 @@ class EmailBackend(AuthenticationBackend):
         preferred = [user for user in users if user.pk in owners] or users
         oldest = min(preferred, key=lambda user: user.pk, default=None)
         return self._check_password(oldest, password)
+
+
+# --- account pages --------------------------------------------------------------------------------
+# POST requests to these pages, from a network and for all processes. Passwords and codes have
+# limits of their own, in ``sign_in``.
+LIMITED: Final = {
+    "account_signup": Rate(30, 3600),
+    "socialaccount_signup": Rate(30, 3600),
+    "openid_connect_login": Rate(60, 3600),
+    "account_reset_password": Rate(20, 3600),
+    "account_reset_password_from_key": Rate(20, 3600),
+    "account_confirm_email": Rate(60, 3600),
+    "account_email": Rate(30, 3600),
+    "account_set_password": Rate(20, 3600),
+    "mfa_login_webauthn": Rate(60, 3600),
+    "mfa_activate_totp": Rate(60, 3600),
+}
+
+
+class AccountMiddleware:
+    """Counts before the view's transaction, so that no failure takes a count back."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if is_personal(request) and not response.has_header("Cache-Control"):
+            # What has an ETag is asked for again each time; everything else is not kept at all.
+            kept = "private, no-cache" if response.has_header("ETag") else "no-store"
+            response.headers["Cache-Control"] = kept
+        return response
+
+    def process_view(
+        self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any
+    ) -> HttpResponse | None:
+        match = request.resolver_match
+        name = match.url_name if match else None
+        rate = LIMITED.get(name or "") if request.method == "POST" else None
+        if rate is None:
+            return None
+        allowance = limits.take(f"page {name} from {client_network(request)}", rate)
+        return None if allowance.is_allowed else refusal(request, allowance.retry_after)
+
+
+def is_personal(request: HttpRequest) -> bool:
+    """Whether the request says who sends it: its response is for that person alone."""
+    return settings.SESSION_COOKIE_NAME in request.COOKIES or "Authorization" in request.headers
+
+
+def refusal(request: HttpRequest, retry_after: int) -> HttpResponse:
+    """Return the page for too many requests."""
+    minutes = max(1, -(-retry_after // 60))
+    response = render(request, "429.html", {"minutes": minutes}, status=429)
+    response.headers["Retry-After"] = str(retry_after)
+    return response

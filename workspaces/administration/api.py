@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 
 from kb_project.text.languages import LANGUAGES
-from workspaces.administration import exports, services
+from workspaces.administration import services
 from workspaces.api import WorkspaceAPIView, administering, owning, reading
 from workspaces.models import ExportState
 from workspaces.people import services as people_services
@@ -105,13 +105,13 @@ class ExportListApi(WorkspaceAPIView):
     @administering("export_list", gives=OutputSerializer)
     def get(self) -> object:
         """List the latest exports, newest first."""
-        found = exports.exports_of(workspace=self.workspace)
+        found = services.exports_of(workspace=self.workspace)
         return {"total": len(found), "results": found}
 
     @administering("export_create", gives=ExportSerializer, status=202, errors=(409,))
     def post(self) -> object:
         """Have an export made in the background: a file that ``manage.py restore`` reads."""
-        return exports.export_request(workspace=self.workspace, user=self.request.user)
+        return services.export_request(workspace=self.workspace, user=self.request.user)
 
 
 class ExportApi(WorkspaceAPIView):
@@ -120,7 +120,7 @@ class ExportApi(WorkspaceAPIView):
     @administering("export", gives=ExportSerializer)
     def get(self, export_id: UUID) -> object:
         """View an export's state."""
-        return exports.export_of(workspace=self.workspace, export_id=export_id)
+        return services.export_of(workspace=self.workspace, export_id=export_id)
 
 
 class ExportFileApi(WorkspaceAPIView):
@@ -133,6 +133,6 @@ class ExportFileApi(WorkspaceAPIView):
     )
     def get(self, export_id: UUID) -> object:
         """Download an export. Files are kept for seven days."""
-        return exports.export_download(
+        return services.export_download(
             workspace=self.workspace, user=self.request.user, export_id=export_id
         )

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from kb_project.errors import KBError, NotFoundError
 from kb_project.text.languages import LANGUAGES
 from workspaces import access
-from workspaces.administration import exports, services
+from workspaces.administration import services
 from workspaces.administration.services import FIELDS
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
@@ -66,7 +66,7 @@ def workspace_settings(request: UserRequest, workspace: Workspace) -> HttpRespon
 @workspace_page(Capability.ADMINISTER, "POST")
 def export_request(request: UserRequest, workspace: Workspace) -> HttpResponse:
     try:
-        exports.export_request(workspace=workspace, user=request.user)
+        services.export_request(workspace=workspace, user=request.user)
     except KBError as error:
         return _page(request, workspace, problem=error)
     messages.success(request, "The export is being prepared. It appears here when it is ready.")
@@ -77,7 +77,7 @@ def export_request(request: UserRequest, workspace: Workspace) -> HttpResponse:
 def export_download(
     request: UserRequest, workspace: Workspace, export_id: UUID
 ) -> HttpResponseBase:
-    return exports.export_download(workspace=workspace, user=request.user, export_id=export_id)
+    return services.export_download(workspace=workspace, user=request.user, export_id=export_id)
 
 
 @workspace_page(Capability.OWN, "GET", "POST")
@@ -128,7 +128,7 @@ def _page(
         "workspace": workspace,
         "section": "settings",
         "form": form or SettingsForm(initial={name: getattr(workspace, name) for name in FIELDS}),
-        "exports": exports.exports_of(workspace=workspace),
+        "exports": services.exports_of(workspace=workspace),
         "export_days": settings.EXPORT_DAYS,
         "deletion_days": settings.WORKSPACE_DELETION_DAYS,
         "is_owner": workspace.may(Capability.OWN),

@@ -19,7 +19,7 @@ from workspaces import access, audit, ports
 from workspaces.language_models.choice import checked_model
 from workspaces.language_models.services import QUEUE
 from workspaces.models import AuditAction, EmbeddingIndex, IndexState, User, Workspace
-from workspaces.usage.prices import offered_model
+from workspaces.usage.queries import offered_model
 
 logger = logging.getLogger(__name__)
 

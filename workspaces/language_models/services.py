@@ -31,7 +31,7 @@ from workspaces.language_models.choice import (
     choice_in,
     rerank_choice_in,
 )
-from workspaces.language_models.rows import row_to_change, set_choice, set_reranker
+from workspaces.language_models.queries import row_to_change, set_choice, set_reranker
 from workspaces.models import (
     AuditAction,
     CachedReply,

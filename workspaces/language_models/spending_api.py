@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rest_framework import serializers
 
-from workspaces import quotas
+from workspaces import limits
 from workspaces.api import WorkspaceAPIView, reading, refuse_unknown_fields
 from workspaces.language_models import choice, queries, services
 from workspaces.language_models.api import PRICE, setting
@@ -120,7 +120,7 @@ class UsageApi(WorkspaceAPIView):
                 workspace=self.workspace, models=models, is_installation=is_installation
             ),
             "calls": usage_queries.last_calls(workspace=self.workspace),
-            "quotas": quotas.quotas_of(workspace=self.workspace, user=self.request.user),
+            "quotas": limits.quotas_of(workspace=self.workspace, user=self.request.user),
         }
         for by in usage_queries.USAGE_KINDS:
             answer[f"by_{by}"] = usage_queries.usage_by(workspace=self.workspace, by=by)

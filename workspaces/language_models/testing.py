@@ -22,7 +22,7 @@ from workspaces.language_models.choice import (
     checked_rerank_choice,
     choice_in,
 )
-from workspaces.language_models.rows import row_to_change, unsaved_settings
+from workspaces.language_models.queries import row_to_change, unsaved_settings
 from workspaces.language_models.services import config_needed, model_settings_save, reranker_set
 from workspaces.models import IndexState, ModelSettings, RerankerKind, User, Workspace
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from kb_project.errors import InputError, KBError, LimitError
-from workspaces import access, quotas
+from workspaces import access, limits
 from workspaces.language_models import embedding, forms, queries, services, testing
 from workspaces.language_models.providers import PROVIDERS
 from workspaces.models import Capability, Workspace
@@ -267,7 +267,7 @@ def usage(request: UserRequest, workspace: Workspace) -> HttpResponse:
         "by_day": usage_queries.usage_by(workspace=workspace, by="day", most=14),
         "by_document": usage_queries.usage_by(workspace=workspace, by="document", most=10),
         "calls": usage_queries.last_calls(workspace=workspace),
-        "quotas": quotas.quotas_of(workspace=workspace, user=request.user),
+        "quotas": limits.quotas_of(workspace=workspace, user=request.user),
         "caps": _caps(request, workspace, state),
         "can_set": _can_set(workspace),
     }

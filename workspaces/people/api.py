@@ -17,13 +17,19 @@ from workspaces import access
 from workspaces.api import ApiRequest, WorkspaceAPIView, administering, checked, owning, reading
 from workspaces.models import Capability, Membership, Role, Workspace
 from workspaces.people import (
-    groups,
     members,
-    profiles,
     queries as people_queries,
-    services as people_services,
+    services,
 )
-from workspaces.people.groups import NAME_LENGTH, GroupView
+from workspaces.people.members import (
+    GROUP_NAME_LENGTH,
+    GroupView,
+    group_change,
+    group_create,
+    group_delete,
+    group_view,
+    groups_of,
+)
 
 ROLES: Final = Role.choices
 
@@ -48,9 +54,9 @@ class WorkspaceListApi(APIView):
     """The workspaces you are a member of."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        name = serializers.CharField(max_length=people_services.NAME_LENGTH)
+        name = serializers.CharField(max_length=services.NAME_LENGTH)
         slug = serializers.SlugField(
-            max_length=people_services.SLUG_LENGTH,
+            max_length=services.SLUG_LENGTH,
             required=False,
             default="",
             help_text="Left out, it is made from the name. One that is taken is refused (409).",
@@ -81,7 +87,7 @@ class WorkspaceListApi(APIView):
     def post(self, request: ApiRequest) -> Response:
         """Create a workspace; you become its owner."""
         given = checked(self.InputSerializer, request.data)
-        made = people_services.workspace_create(owner=request.user, **given)
+        made = services.workspace_create(owner=request.user, **given)
         workspace = access.workspace_for_reading(user=request.user, workspace_id=made.pk)
         return Response(WorkspaceSerializer(workspace).data, status=201)
 
@@ -167,7 +173,7 @@ class ProfileApi(APIView):
         """Omitted fields stay unchanged."""
 
         name = serializers.CharField(
-            required=False, allow_blank=True, max_length=profiles.NAME_LENGTH
+            required=False, allow_blank=True, max_length=services.PERSON_NAME_LENGTH
         )
         language = serializers.ChoiceField(required=False, choices=settings.LANGUAGES)
         time_zone = serializers.CharField(
@@ -205,7 +211,7 @@ class ProfileApi(APIView):
         check_no_token(request)
         given = checked(self.InputSerializer, request.data)
         return Response(
-            self.OutputSerializer(profiles.profile_update(user=request.user, **given)).data
+            self.OutputSerializer(services.profile_update(user=request.user, **given)).data
         )
 
 
@@ -240,12 +246,12 @@ class GroupListApi(WorkspaceAPIView):
     """The groups of a workspace."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        name = serializers.CharField(max_length=NAME_LENGTH)
+        name = serializers.CharField(max_length=GROUP_NAME_LENGTH)
 
     @administering("groups", gives=GroupSerializer(many=True))
     def get(self) -> object:
         """List groups by name."""
-        return groups.groups_of(workspace=self.workspace)
+        return groups_of(workspace=self.workspace)
 
     @administering(
         "group_create",
@@ -257,7 +263,7 @@ class GroupListApi(WorkspaceAPIView):
     )
     def post(self) -> object:
         """Create a group without members."""
-        group = groups.group_create(
+        group = group_create(
             workspace=self.workspace, user=self.request.user, name=self.body()["name"]
         )
         return GroupView(group, ())
@@ -267,7 +273,7 @@ class GroupApi(WorkspaceAPIView):
     """One group."""
 
     class InputSerializer(serializers.Serializer[Any]):
-        name = serializers.CharField(max_length=NAME_LENGTH, required=False)
+        name = serializers.CharField(max_length=GROUP_NAME_LENGTH, required=False)
         members = serializers.ListField(
             child=serializers.UUIDField(),
             required=False,
@@ -278,17 +284,17 @@ class GroupApi(WorkspaceAPIView):
     @administering("group", gives=GroupSerializer)
     def get(self, group_id: UUID) -> object:
         """View a group."""
-        return groups.group_view(workspace=self.workspace, group_id=group_id)
+        return group_view(workspace=self.workspace, group_id=group_id)
 
     @administering("group_change", takes=InputSerializer, gives=GroupSerializer, errors=(409,))
     def patch(self, group_id: UUID) -> object:
         """Rename a group or replace its members. They see other collections from then on."""
-        return groups.group_change(
+        return group_change(
             workspace=self.workspace, user=self.request.user, group_id=group_id, **self.body()
         )
 
     @administering("group_delete", status=204)
     def delete(self, group_id: UUID) -> object:
         """Delete a group and what was granted to it. Its members stay."""
-        groups.group_delete(workspace=self.workspace, user=self.request.user, group_id=group_id)
+        group_delete(workspace=self.workspace, user=self.request.user, group_id=group_id)
         return None

@@ -19,13 +19,11 @@ from workspaces import access
 from workspaces.models import INVITE, Capability, Role, Workspace
 from workspaces.pages import UserRequest, id_in, workspace_page
 from workspaces.people import (
-    groups,
     invitations,
     inviting,
     members,
-    profiles,
     queries,
-    services as people_services,
+    services,
 )
 from workspaces.people.forms import (
     EmailInvitationForm,
@@ -57,7 +55,7 @@ def workspace_create(request: UserRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form}
     if form.is_valid():
         try:
-            workspace = people_services.workspace_create(owner=request.user, **form.cleaned_data)
+            workspace = services.workspace_create(owner=request.user, **form.cleaned_data)
         except KBError as error:
             context["problem"] = error
         else:
@@ -280,7 +278,7 @@ def profile(request: UserRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form}
     if form.is_valid():
         try:
-            profiles.profile_update(user=request.user, **form.cleaned_data)
+            services.profile_update(user=request.user, **form.cleaned_data)
         except KBError as error:
             context["problem"] = error
         else:
@@ -308,22 +306,22 @@ def group_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     if request.method == "POST":
         name = request.POST.get("name", "")
         try:
-            group = groups.group_create(workspace=workspace, user=request.user, name=name)
+            group = members.group_create(workspace=workspace, user=request.user, name=name)
         except (InputError, ConflictError) as error:
-            context |= {"problem": error, "name": name[: groups.NAME_LENGTH]}
+            context |= {"problem": error, "name": name[: members.GROUP_NAME_LENGTH]}
         else:
             return redirect("workspaces:group_detail", workspace.slug, group.pk)
-    context["groups"] = groups.groups_of(workspace=workspace)
+    context["groups"] = members.groups_of(workspace=workspace)
     return render(request, "workspaces/group_list.html", context)
 
 
 @workspace_page(Capability.ADMINISTER, "GET", "POST")
 def group_detail(request: UserRequest, workspace: Workspace, group_id: UUID) -> HttpResponse:
-    view = groups.group_view(workspace=workspace, group_id=group_id)
+    view = members.group_view(workspace=workspace, group_id=group_id)
     problem: KBError | None = None
     if request.method == "POST":
         try:
-            groups.group_change(
+            members.group_change(
                 workspace=workspace,
                 user=request.user,
                 group_id=group_id,
@@ -348,7 +346,7 @@ def group_detail(request: UserRequest, workspace: Workspace, group_id: UUID) -> 
 
 @workspace_page(Capability.ADMINISTER, "POST")
 def group_delete(request: UserRequest, workspace: Workspace, group_id: UUID) -> HttpResponse:
-    groups.group_delete(workspace=workspace, user=request.user, group_id=group_id)
+    members.group_delete(workspace=workspace, user=request.user, group_id=group_id)
     messages.success(request, "Group deleted. Its members stay in the workspace.")
     return redirect("workspaces:group_list", workspace.slug)
 

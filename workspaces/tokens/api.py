@@ -12,7 +12,7 @@ from workspaces import access
 from workspaces.api import WorkspaceAPIView, reading
 from workspaces.models import Capability
 from workspaces.models.tokens import LONGEST_NAME
-from workspaces.tokens import queries, services
+from workspaces.tokens import services
 
 
 class TokenSerializer(serializers.Serializer[Any]):
@@ -70,9 +70,9 @@ class TokenListApi(WorkspaceAPIView):
         user, workspace = self.request.user, self.workspace
         if self.query()["all"]:
             access.workspace_for_administering(user=user, workspace_id=workspace.pk)
-            tokens = queries.tokens_in(workspace=workspace)
+            tokens = services.tokens_in(workspace=workspace)
         else:
-            tokens = queries.tokens_of(workspace=workspace, user=user)
+            tokens = services.tokens_of(workspace=workspace, user=user)
         return {"total": len(tokens), "results": tokens}
 
     @reading(

@@ -1,4 +1,4 @@
-"""Create and revoke API tokens."""
+"""Create, list and revoke API tokens."""
 
 from __future__ import annotations
 
@@ -15,8 +15,35 @@ from kb_project.errors import ConflictError, ForbiddenError, InputError, found
 from workspaces import access, audit
 from workspaces.audit import Target
 from workspaces.models import ApiToken, AuditAction, Capability, Membership, User, Workspace
+from workspaces.models.people import TenantQuerySet
 from workspaces.models.tokens import LONGEST_NAME
-from workspaces.tokens import authentication, queries
+from workspaces.tokens import authentication
+
+
+def tokens_of(*, workspace: Workspace, user: User) -> list[ApiToken]:
+    """Return the member's tokens, newest first, ended ones too."""
+    return list(_tokens(workspace).filter(membership__user=user))
+
+
+def tokens_in(*, workspace: Workspace) -> list[ApiToken]:
+    """Return all members' tokens, newest first: for those who administer the workspace."""
+    return list(_tokens(workspace))
+
+
+def token_get(*, workspace: Workspace, user: User, token_id: UUID) -> ApiToken:
+    """Return a token of the user's, or any for those who administer the workspace.
+
+    Raises NotFoundError.
+    """
+    tokens = _tokens(workspace).filter(pk=token_id)
+    if not workspace.may(Capability.ADMINISTER):
+        tokens = tokens.filter(membership__user=user)
+    return found(tokens.first(), "token")
+
+
+def _tokens(workspace: Workspace) -> TenantQuerySet[ApiToken]:
+    return ApiToken.objects.in_workspace(workspace).select_related("membership__user")
+
 
 logger = logging.getLogger(__name__)
 
@@ -88,7 +115,7 @@ def token_revoke(*, workspace: Workspace, user: User, token_id: UUID) -> ApiToke
     itself, and others only if it may administer. Raises NotFoundError, also for a token that the
     user may not see, and ForbiddenError.
     """
-    token = queries.token_get(workspace=workspace, user=user, token_id=token_id)
+    token = token_get(workspace=workspace, user=user, token_id=token_id)
     is_other = user.token is not None and user.token.pk != token.pk
     if is_other and not workspace.may(Capability.ADMINISTER):
         raise ForbiddenError(
@@ -137,7 +164,7 @@ def _checked_capabilities(membership: Membership, wanted: Collection[str]) -> li
 
 
 def _check_number(workspace: Workspace, member: User) -> None:
-    tokens = queries.tokens_of(workspace=workspace, user=member)
+    tokens = tokens_of(workspace=workspace, user=member)
     if sum(token.is_live for token in tokens) >= MOST_TOKENS:
         raise ConflictError(
             f"{member} has {MOST_TOKENS} tokens in this workspace, as many as allowed.",

@@ -15,7 +15,7 @@ from kb_project.errors import KBError
 from workspaces.models import ApiToken, Capability, Workspace
 from workspaces.models.tokens import LONGEST_NAME
 from workspaces.pages import UserRequest, workspace_page
-from workspaces.tokens import queries, services
+from workspaces.tokens import services
 
 LIFETIMES: Final = [
     ("7", "In a week"),
@@ -56,7 +56,7 @@ def token_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
             context["problem"] = error
         else:
             form = TokenForm(initial=form.initial)
-    own = queries.tokens_of(workspace=workspace, user=request.user)
+    own = services.tokens_of(workspace=workspace, user=request.user)
     held = workspace.membership.capabilities if workspace.membership else []
     context |= {
         "workspace": workspace,
@@ -75,7 +75,7 @@ def _of_others(request: UserRequest, workspace: Workspace) -> list[ApiToken]:
     """Return the live tokens of other members, for an admin."""
     if not workspace.may(Capability.ADMINISTER):
         return []
-    tokens = queries.tokens_in(workspace=workspace)
+    tokens = services.tokens_in(workspace=workspace)
     return [one for one in tokens if one.is_live and one.membership.user_id != request.user.pk]
 
 

@@ -23,7 +23,7 @@ from kb_project.errors import BudgetError
 from kb_project.sql import run_sql, run_sql_count
 from workspaces import sql
 from workspaces.models import User, Workspace
-from workspaces.usage.prices import installation_prices
+from workspaces.usage.queries import installation_prices
 
 CODE: Final = "cap_reached"
 ALMOST: Final = Decimal("0.99")

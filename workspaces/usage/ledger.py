@@ -36,7 +36,7 @@ from kb_project.sql import run_sql, run_sql_count
 from workspaces import access, sql
 from workspaces.models import ModelCall, ModelSettings
 from workspaces.usage import caps
-from workspaces.usage.prices import Price, installation_prices, is_write_charged
+from workspaces.usage.queries import Price, installation_prices, is_write_charged
 
 LARGEST: Final = 2**31 - 1
 PRICES_HOLD: Final = 2.0

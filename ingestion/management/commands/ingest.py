@@ -36,10 +36,7 @@ from ingestion.models import Document
 from kb_project.commands import DataCommand
 from kb_project.errors import ConflictError, InputError, NotFoundError, ParseError, UploadError
 from workspaces import access
-from workspaces.language_models import (
-    queries as language_model_queries,
-    services as model_services,
-)
+from workspaces.language_models import queries as language_model_queries, services as model_services
 from workspaces.models import Workspace
 from workspaces.people import queries as people_queries, services as people_services
 from workspaces.usage import queries as usage_queries

@@ -17,7 +17,7 @@ from tests import rows
 from tests.ingestion.editions.conftest import Team
 from workspaces import access
 from workspaces.models import AuditEvent, Group
-from workspaces.people import groups, members
+from workspaces.people import members
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -125,7 +125,7 @@ def test_only_admins_see_and_change_who_has_access(team: Team, client: Client, w
 
 def test_the_page_says_who_has_access_and_changes_it(team: Team, client: Client):
     client.force_login(team.alice)
-    group = groups.group_create(workspace=team.workspace, user=team.alice, name="Lawyers")
+    group = members.group_create(workspace=team.workspace, user=team.alice, name="Lawyers")
 
     client.post(page(team), {"restrict": "on"})
     client.post(page(team), {"to": f"group:{group.pk}", "may_edit": "on"})

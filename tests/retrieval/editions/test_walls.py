@@ -39,7 +39,7 @@ from retrieval.search import modes, services
 from tests import rows
 from tests.ingestion import state
 from workspaces import access
-from workspaces.administration import exports
+from workspaces.administration.services import export_make, export_request, path_of
 from workspaces.models import Capability, Membership, User, Workspace
 from workspaces.models.people import TenantQuerySet
 
@@ -357,9 +357,9 @@ def test_an_export_holds_nothing_of_another_workspace(monkeypatch: pytest.Monkey
 
     for lock in ("both", "door"):
         with LOCKS[lock](monkeypatch):
-            row = exports.export_request(workspace=elsewhere, user=rows.make_user("Bob"))
-            exports.export_make(elsewhere.pk, row.pk)
-        with ZipFile(exports.path_of(elsewhere.pk, row.pk)) as archive:
+            row = export_request(workspace=elsewhere, user=rows.make_user("Bob"))
+            export_make(elsewhere.pk, row.pk)
+        with ZipFile(path_of(elsewhere.pk, row.pk)) as archive:
             parts = [archive.read(name) for name in archive.namelist()]
         whole = b"".join(parts).decode(errors="replace")
         assert "Skarrow" in whole, lock

@@ -23,7 +23,7 @@ from retrieval.conversations import asking, following
 from retrieval.models import Answer, AnswerState
 from tests import rows
 from workspaces import access
-from workspaces.administration import exports, services
+from workspaces.administration import services
 from workspaces.models import AuditAction, AuditEvent, Workspace
 from workspaces.models.people import TenantQuerySet
 from workspaces.people import queries as people_queries
@@ -229,7 +229,7 @@ def test_a_purge_leaves_no_row_no_graph_and_no_file(
         for name in ("Ada Lind", "Bo Ek")
     )
     rows.make_relationship(ada, bo, rows.chunks_of(document)[0], "knows")
-    export = exports.folder_of(cast.workspace.pk) / "x.zip"
+    export = services.folder_of(cast.workspace.pk) / "x.zip"
     export.parent.mkdir(parents=True)
     export.write_bytes(b"zip")
     folder = Path(settings.MEDIA_ROOT) / str(cast.workspace.pk)

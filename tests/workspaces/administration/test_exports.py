@@ -17,7 +17,7 @@ from ingestion import tasks
 from kb_project.errors import ConflictError, NotFoundError
 from tests import rows
 from workspaces import access
-from workspaces.administration import exports
+from workspaces.administration import services
 from workspaces.models import AuditAction, AuditEvent, ExportState, Workspace, WorkspaceExport
 
 pytestmark = pytest.mark.django_db
@@ -30,11 +30,11 @@ def root(settings, tmp_path: Path, media: Path) -> Path:
 
 
 def request(cast: rows.Cast) -> WorkspaceExport:
-    return exports.export_request(workspace=cast.workspace, user=cast.alice)
+    return services.export_request(workspace=cast.workspace, user=cast.alice)
 
 
 def now(row: WorkspaceExport, workspace: Workspace) -> WorkspaceExport:
-    return exports.export_of(workspace=workspace, export_id=row.pk)
+    return services.export_of(workspace=workspace, export_id=row.pk)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -46,10 +46,10 @@ def test_an_export_is_made_in_the_background_and_downloaded(root: Path):
 
     tasks.export_workspace(str(cast.workspace.pk), str(row.pk))
     made = now(row, cast.workspace)
-    response = exports.export_download(workspace=cast.workspace, user=cast.alice, export_id=row.pk)
+    response = services.export_download(workspace=cast.workspace, user=cast.alice, export_id=row.pk)
     content = asyncio.run(body_of(response))
 
-    path = exports.path_of(cast.workspace.pk, row.pk)
+    path = services.path_of(cast.workspace.pk, row.pk)
     assert queued == 1
     assert (made.state, made.size) == (ExportState.READY, path.stat().st_size)
     assert content == path.read_bytes()
@@ -71,11 +71,11 @@ async def body_of(response) -> bytes:
 def test_an_export_that_fails_says_why(root: Path):
     cast = rows.make_cast()
     row = request(cast)
-    path = exports.path_of(cast.workspace.pk, row.pk)
+    path = services.path_of(cast.workspace.pk, row.pk)
     path.parent.mkdir(parents=True)
     path.write_bytes(b"in the way")
 
-    exports.export_make(cast.workspace.pk, row.pk)
+    services.export_make(cast.workspace.pk, row.pk)
 
     made = now(row, cast.workspace)
     assert (made.state, (made.problem or {})["code"]) == (ExportState.FAILED, "backup_exists")
@@ -92,7 +92,7 @@ def test_one_export_at_a_time():
 def test_an_export_whose_worker_died_counts_as_failed():
     cast = rows.make_cast()
     row = request(cast)
-    old = timezone.now() - exports.PATIENCE - timedelta(minutes=1)
+    old = timezone.now() - services.PATIENCE - timedelta(minutes=1)
     with access.in_workspace(cast.workspace.pk):
         WorkspaceExport.objects.in_workspace(cast.workspace).update(created_at=old)
 
@@ -102,7 +102,7 @@ def test_an_export_whose_worker_died_counts_as_failed():
 
 def test_a_few_exports_a_day():
     cast = rows.make_cast()
-    for _ in range(exports.EXPORTS.count):
+    for _ in range(services.EXPORTS.count):
         row = request(cast)
         with access.in_workspace(cast.workspace.pk):
             WorkspaceExport.objects.in_workspace(cast.workspace).filter(pk=row.pk).update(
@@ -118,7 +118,7 @@ def test_what_is_not_ready_or_gone_is_not_downloaded():
     row = request(cast)
 
     def download() -> object:
-        return exports.export_download(workspace=cast.workspace, user=cast.alice, export_id=row.pk)
+        return services.export_download(workspace=cast.workspace, user=cast.alice, export_id=row.pk)
 
     with pytest.raises(ConflictError, match="not ready"):
         download()
@@ -145,5 +145,5 @@ def test_old_files_are_deleted_and_young_ones_kept(root: Path, settings):
         when = time.time() - age * 86_400
         os.utime(path, (when, when))
 
-    assert exports.forget_old_exports() == 1
+    assert services.forget_old_exports() == 1
     assert [path.name for path in folder.iterdir()] == ["young.zip"]

@@ -13,7 +13,7 @@ from kb_project.errors import ConflictError, InputError, NotFoundError
 from tests import rows
 from workspaces import access
 from workspaces.models import AuditEvent, Membership
-from workspaces.people import groups
+from workspaces.people import members
 
 pytestmark = pytest.mark.django_db
 
@@ -31,20 +31,20 @@ def membership(cast: rows.Cast, name: str) -> Membership:
 def names(cast: rows.Cast) -> dict[str, list[str]]:
     return {
         view.group.name: [str(one.user) for one in view.members]
-        for view in groups.groups_of(workspace=cast.workspace)
+        for view in members.groups_of(workspace=cast.workspace)
     }
 
 
 def test_a_group_is_created_changed_and_deleted(cast: rows.Cast):
     given: dict[str, Any] = {"workspace": cast.workspace, "user": cast.alice}
-    group = groups.group_create(**given, name="  The  crew ")
+    group = members.group_create(**given, name="  The  crew ")
     bob = membership(cast, "Bob")
 
-    groups.group_change(**given, group_id=group.pk, members=[bob.pk])
+    members.group_change(**given, group_id=group.pk, members=[bob.pk])
     assert names(cast) == {"The crew": ["Bob"]}
-    groups.group_change(**given, group_id=group.pk, name="Crew", members=[])
+    members.group_change(**given, group_id=group.pk, name="Crew", members=[])
     assert names(cast) == {"Crew": []}
-    groups.group_delete(**given, group_id=group.pk)
+    members.group_delete(**given, group_id=group.pk)
     assert names(cast) == {}
 
     with access.in_workspace(cast.workspace.pk):
@@ -59,24 +59,24 @@ def test_a_group_is_created_changed_and_deleted(cast: rows.Cast):
 
 def test_names_and_members_are_checked(cast: rows.Cast):
     given: dict[str, Any] = {"workspace": cast.workspace, "user": cast.alice}
-    group = groups.group_create(**given, name="Crew")
+    group = members.group_create(**given, name="Crew")
 
     with pytest.raises(ConflictError, match="already"):
-        groups.group_create(**given, name="crew")
+        members.group_create(**given, name="crew")
     with pytest.raises(InputError, match="name"):
-        groups.group_create(**given, name=" ")
+        members.group_create(**given, name=" ")
     with pytest.raises(InputError, match="no longer a member"):
-        groups.group_change(**given, group_id=group.pk, members=[uuid4()])
+        members.group_change(**given, group_id=group.pk, members=[uuid4()])
     with pytest.raises(NotFoundError):
-        groups.group_delete(**given, group_id=uuid4())
+        members.group_delete(**given, group_id=uuid4())
     assert names(cast) == {"Crew": []}
 
 
 def test_who_leaves_the_workspace_leaves_its_groups(cast: rows.Cast):
     given: dict[str, Any] = {"workspace": cast.workspace, "user": cast.alice}
-    group = groups.group_create(**given, name="Crew")
+    group = members.group_create(**given, name="Crew")
     bob = membership(cast, "Bob")
-    groups.group_change(**given, group_id=group.pk, members=[bob.pk])
+    members.group_change(**given, group_id=group.pk, members=[bob.pk])
 
     with access.in_workspace(cast.workspace.pk):
         Membership.objects.in_workspace(cast.workspace).filter(pk=bob.pk).delete()

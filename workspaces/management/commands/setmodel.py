@@ -20,12 +20,7 @@ from kb_project.env import env_str
 from kb_project.errors import InputError
 from kb_project.llm.ports import Role
 from workspaces import access
-from workspaces.language_models import (
-    embedding,
-    queries,
-    services,
-    testing,
-)
+from workspaces.language_models import embedding, queries, services, testing
 from workspaces.language_models.choice import (
     DEAREST,
     ModelChoice,
