@@ -10,10 +10,10 @@ from ingestion.curation import (
     api as curation,
     conflicts_api as conflicts,
     facts_api as facts,
+    facts_api as relationships,
     history_api as history,
-    relationships_api as relationships,
 )
-from ingestion.documents.api import documents, lifecycle, processing, trees, versions
+from ingestion.documents.api import documents, lifecycle, processing, versions
 from ingestion.documents.collections import api as collections
 from ingestion.editions import api as editions
 from ingestion.exchange import api as exchange
@@ -40,7 +40,7 @@ document: list[URLPattern | URLResolver] = [
     path("trash/", lifecycle.DocumentTrashApi.as_view(), name="document_trash"),
     path("restore/", lifecycle.DocumentRestoreApi.as_view(), name="document_restore"),
     path("text/", documents.DocumentTextApi.as_view(), name="document_text"),
-    path("tree/", trees.DocumentTreeApi.as_view(), name="document_tree"),
+    path("tree/", documents.DocumentTreeApi.as_view(), name="document_tree"),
     path("versions/", include(document_versions)),
     path("retry/", processing.DocumentRetryApi.as_view(), name="document_retry"),
     path("cancel/", processing.DocumentCancelApi.as_view(), name="document_cancel"),
@@ -141,7 +141,7 @@ urlpatterns = [
     path("collections/", include(all_collections)),
     path("trash/", lifecycle.TrashApi.as_view(), name="trash"),
     path("trash/restore/", lifecycle.TrashRestoreApi.as_view(), name="trash_restore"),
-    path("tree/", trees.WorkspaceTreeApi.as_view(), name="workspace_tree"),
+    path("tree/", documents.WorkspaceTreeApi.as_view(), name="workspace_tree"),
     path("entities/", include(entities)),
     path("graph/", include(parts_of_graph)),
     path("claims/", graph.ClaimListApi.as_view(), name="claim_list"),

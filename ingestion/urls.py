@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from ingestion import tuning
 from ingestion.audit import views as audit
-from ingestion.curation import conflict_views, fact_views, history_views, list_views, views
+from ingestion.curation import fact_views, history_views, list_views, views
 from ingestion.documents import views as documents
 from ingestion.documents.collections import views as collections
 from ingestion.editions import views as editions
@@ -108,9 +108,9 @@ queue: list[URLPattern | URLResolver] = [
 ]
 
 conflict: list[URLPattern | URLResolver] = [
-    path("", conflict_views.conflict_detail, name="conflict_detail"),
-    path("decide/", conflict_views.conflict_decide, name="conflict_decide"),
-    path("reopen/", conflict_views.conflict_reopen, name="conflict_reopen"),
+    path("", fact_views.conflict_detail, name="conflict_detail"),
+    path("decide/", fact_views.conflict_decide, name="conflict_decide"),
+    path("reopen/", fact_views.conflict_reopen, name="conflict_reopen"),
 ]
 
 topic: list[URLPattern | URLResolver] = [
@@ -158,7 +158,7 @@ workspace: list[URLPattern | URLResolver] = [
     path("decisions/", history_views.decision_record, name="decision_record"),
     path("decisions/<uuid:decision_id>/undo/", history_views.decision_undo, name="decision_undo"),
     path("curation/", include(queue)),
-    path("conflicts/", conflict_views.conflict_list, name="conflict_list"),
+    path("conflicts/", fact_views.conflict_list, name="conflict_list"),
     path("conflicts/<uuid:conflict_id>/", include(conflict)),
     path("history/", history_views.workspace_history, name="workspace_history"),
     path("history/<uuid:event_id>/", history_views.event_detail, name="event_detail"),

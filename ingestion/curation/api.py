@@ -9,12 +9,7 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from ingestion.curation import (
-    entities,
-    merging,
-    queries,
-    splitting,
-)
+from ingestion.curation import entities, merging, queries, splitting
 from ingestion.curation.history_api import (
     DecisionSerializer,
     EventSerializer,
@@ -28,11 +23,7 @@ from ingestion.curation.validation import DESCRIPTION_LENGTH, TYPE_LENGTH
 from ingestion.documents.api.documents import ChangeSerializer
 from ingestion.history.api import ExpectedField, ReasonSerializer, change_of, correcting, tags_of
 from ingestion.knowledge import insights, queries as knowledge_queries
-from ingestion.knowledge.serializers import (
-    BridgeSerializer,
-    OtherEntitySerializer,
-    SourceSpanSerializer,
-)
+from ingestion.knowledge.spans import BridgeSerializer, OtherEntitySerializer, SourceSpanSerializer
 from ingestion.models import Claim
 from kb_project.http.api import PageInput, PageOutput, page_of
 from workspaces.api import WorkspaceAPIView, reading

@@ -12,7 +12,7 @@ from ingestion.curation import conflict_queries, conflicts as services
 from ingestion.curation.conflict_queries import ConflictFilter
 from ingestion.curation.history_api import EventSerializer, event_answer
 from ingestion.history.api import IF_MATCH, ReasonSerializer, change_of, correcting, tags_of
-from ingestion.knowledge.serializers import OtherEntitySerializer, SourceSpanSerializer
+from ingestion.knowledge.spans import OtherEntitySerializer, SourceSpanSerializer
 from ingestion.models import ConflictKind, ConflictState, ConflictVerdict
 from ingestion.models.conflicts import KEY_LENGTH
 from kb_project.http.api import PageInput, PageOutput, page_of

@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 
 from django.db.models import Q
 
-from ingestion.documents.deletion_impact import losses_of
+from ingestion.documents.archive import losses_of
 from ingestion.models import Chunk, EventKind, HistoryEvent, Mention, Relationship
 from kb_project.sql import run_sql
 from kb_project.text.words import counted

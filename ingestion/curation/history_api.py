@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from ingestion.curation import decisions, effects
+from ingestion.curation import effects, merging
 from ingestion.curation.effects import Effect
 from ingestion.curation.previewing import Service, preview
 from ingestion.curation.undoing import decision_undo, event_undo
@@ -293,10 +293,10 @@ class DecisionListApi(WorkspaceAPIView):
             document = document_queries.document_get(
                 workspace=self.workspace, document_id=wanted["document"]
             )
-            return decisions.sense_record(entity=left, document=document, **by)
+            return merging.sense_record(entity=left, document=document, **by)
         right = knowledge_queries.entity_get(workspace=self.workspace, entity_id=wanted["right"])
         verdict = Verdict(wanted["verdict"])
-        return decisions.decision_record(left=left, right=right, verdict=verdict, **by)
+        return merging.decision_record(left=left, right=right, verdict=verdict, **by)
 
 
 class DecisionUndoApi(WorkspaceAPIView):

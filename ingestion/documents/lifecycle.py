@@ -25,7 +25,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from ingestion.documents import archive
-from ingestion.documents.deletion_impact import losses_of
+from ingestion.documents.archive import losses_of
 from ingestion.documents.metadata import undo_edit
 from ingestion.history import recording
 from ingestion.history.recording import ChangeContext

@@ -14,8 +14,8 @@ from django.utils.text import capfirst
 from ingestion.documents import estimates, queries, reader
 from ingestion.documents.collections import queries as collection_queries
 from ingestion.documents.forms import PAGE, ReaderPosition
-from ingestion.documents.page_images import Box, page_marks
 from ingestion.documents.queries import DocumentRow, StageStep
+from ingestion.documents.reader import Box, page_marks
 from ingestion.documents.reader.blocks import Block
 from ingestion.knowledge import insights
 from ingestion.models import Collection, Document, DocumentState, DocumentVersion, RunState

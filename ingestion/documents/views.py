@@ -14,14 +14,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from ingestion.documents import (
-    deletion_impact,
+    archive,
     estimates,
     forms,
     lifecycle,
     metadata,
-    page_images,
     presenters,
     queries,
+    reader,
     rereading,
     services,
     trial_reading,
@@ -155,7 +155,7 @@ def page_picture(
     document = _document(workspace, document_id)
     given = forms.number(request.GET, "version")
     version = queries.version_get(workspace=workspace, document=document, number=given)
-    picture = page_images.page_picture(version=version, number=number)
+    picture = reader.page_picture(version=version, number=number)
     cache = LIVE_PICTURE_CACHE if given is None else PICTURE_CACHE
     return HttpResponse(picture, "image/png", headers={"Cache-Control": cache})
 
@@ -344,9 +344,9 @@ def _for_good(
     if request.method == "POST":
         _do(request, workspace, lifecycle.documents_delete, documents, is_final=True)
         return redirect(TRASH, workspace.slug)
-    found = deletion_impact.losses_of(workspace=workspace, documents=[one.pk for one in documents])
+    found = archive.losses_of(workspace=workspace, documents=[one.pk for one in documents])
     context = {"workspace": workspace, "section": "documents", "documents": documents}
-    context["sentence"] = deletion_impact.for_good(documents, found)
+    context["sentence"] = archive.for_good(documents, found)
     return render(request, "ingestion/life/delete.html", context)
 
 
@@ -365,7 +365,7 @@ def _do(
             messages.success(request, sentences.toast_text(event))
         else:
             sentences.add_toast(request, workspace, event)
-        for note in deletion_impact.notes_on_return(event):
+        for note in archive.notes_on_return(event):
             messages.info(request, note)
 
 

@@ -3,20 +3,120 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.http import HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
 
 from ingestion.curation import forms, presenters as curation
-from ingestion.explorer import presenters, queries
+from ingestion.curation.presenters import page_context
+from ingestion.explorer import queries
 from ingestion.explorer.queries import Picture, Scope
-from ingestion.knowledge.periods import as_of_date
+from ingestion.knowledge import queries as knowledge_queries
+from ingestion.knowledge.periods import as_of_date, readable
 from kb_project.errors import InputError, NotFoundError
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, workspace_page
 
+# --- what they show -------------------------------------------------------------------------------
+MOST_FACTS: Final = 12
+LEADS: Final = {
+    "workspace": "The most connected people, organisations, places and things in your documents.",
+    "entity": "The closest neighbours of",
+    "entities": "What the cited passages name, and what it is connected to.",
+    "document": "What this document names most:",
+    "topic": "The most connected entities of the topic",
+}
+DIGITS: Final = 3
+
+
+def explorer_context(workspace: Workspace, scope: Scope, given: QueryDict) -> dict[str, Any]:
+    """Build the context of the explorer's page. Raises NotFoundError."""
+    types = queries.types(workspace=workspace)
+    return page_context(
+        workspace,
+        "graph",
+        scope=scope,
+        subject=queries.title_of(workspace=workspace, scope=scope),
+        subject_url=_subject_url(workspace, scope),
+        lead=LEADS[scope.kind],
+        query=given.urlencode(),
+        kept=[(name, value) for name, value in given.items() if name != "as_of"],
+        date=readable(scope.as_of),
+        types=types,
+        total=sum(number for _, number in types),
+        most=queries.MOST,
+    )
+
+
+def _subject_url(workspace: Workspace, scope: Scope) -> str:
+    pages = {"entity": "entity", "document": "document", "topic": "community"}
+    if scope.kind not in pages:
+        return ""
+    return reverse(f"ingestion:{pages[scope.kind]}_detail", args=[workspace.slug, scope.id])
+
+
+def as_arrays(workspace: Workspace, picture: Picture, shown: Sequence[UUID] = ()) -> dict[str, Any]:
+    """Return a picture as the page's script reads it: rows, and numbers of rows instead of ids.
+
+    Rows are numbered from those that the page shows already.
+    """
+    topics = queries.topics_by_size(workspace=workspace)
+    numbers = {one: number for number, (one, _) in enumerate(topics)}
+    places = {one: place for place, one in enumerate(shown)}
+    for node in picture.nodes:
+        places.setdefault(node.id, len(places))
+    return {
+        "nodes": [
+            [
+                str(node.id),
+                node.name,
+                node.type,
+                numbers.get(node.topic, -1) if node.topic else -1,
+                node.degree,
+                _short(node.x),
+                _short(node.y),
+                node.is_term,
+            ]
+            for node in picture.nodes
+        ],
+        "edges": [
+            [places[edge.a], places[edge.b], round(edge.weight, DIGITS), edge.evidence]
+            for edge in picture.edges
+            if edge.a in places and edge.b in places
+        ],
+        "topics": [title for _, title in topics],
+        "total": picture.total,
+        "terms": picture.terms,
+        "pairs": picture.edges_total,
+        "focus": [str(one) for one in picture.focus],
+        "paths": [[str(one) for one in path] for path in picture.paths],
+        "remaining": picture.remaining,
+    }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def entity_panel(workspace: Workspace, entity_id: UUID, as_of: str = "") -> dict[str, Any]:
+    """Build the panel about an entity. Raises NotFoundError."""
+    view = knowledge_queries.entity_view(
+        workspace=workspace, entity_id=entity_id, most_facts=MOST_FACTS, as_of=as_of
+    )
+    return page_context(workspace, "graph", view=view, entity=view.entity)
+
+
+def between_panel(workspace: Workspace, a: UUID, b: UUID, as_of: str = "") -> dict[str, Any]:
+    """Build the panel about a relationship. Raises NotFoundError."""
+    ends = [knowledge_queries.entity_get(workspace=workspace, entity_id=one) for one in (a, b)]
+    statements = queries.statements_between(workspace=workspace, a=a, b=b, as_of=as_of)
+    return page_context(workspace, "graph", ends=ends, statements=statements)
+
+
+# --- the pages ------------------------------------------------------------------------------------
 SCOPES: Final = ("entity", "document", "topic")
 
 
@@ -24,7 +124,7 @@ SCOPES: Final = ("entity", "document", "topic")
 def explorer(request: UserRequest, workspace: Workspace) -> HttpResponse:
     scope = scope_of(request.GET)
     try:
-        context = presenters.explorer_context(workspace, scope, request.GET)
+        context = explorer_context(workspace, scope, request.GET)
     except NotFoundError:
         if scope.kind != "entity" or scope.id is None:
             raise
@@ -38,7 +138,7 @@ def explorer_view(request: UserRequest, workspace: Workspace) -> HttpResponse:
     picture = queries.opening(
         workspace=workspace, scope=scope_of(request.GET), limit=_limit(request.GET)
     )
-    return JsonResponse(presenters.as_arrays(workspace, picture))
+    return JsonResponse(as_arrays(workspace, picture))
 
 
 @workspace_page(Capability.READ, "POST")
@@ -50,7 +150,7 @@ def explorer_more(request: UserRequest, workspace: Workspace) -> HttpResponse:
     shown = _ids(request.POST, "shown", most=queries.MOST)
     as_of = as_of_date(request.GET.get("as_of"))
     picture = _addition(workspace, request.POST, shown, as_of)
-    return JsonResponse(presenters.as_arrays(workspace, picture, shown))
+    return JsonResponse(as_arrays(workspace, picture, shown))
 
 
 def _addition(workspace: Workspace, given: QueryDict, shown: Sequence[UUID], as_of: str) -> Picture:
@@ -70,7 +170,7 @@ def _addition(workspace: Workspace, given: QueryDict, shown: Sequence[UUID], as_
 def explorer_entity(request: UserRequest, workspace: Workspace, entity_id: UUID) -> HttpResponse:
     try:
         as_of = as_of_date(request.GET.get("as_of"))
-        context = presenters.entity_panel(workspace, entity_id, as_of)
+        context = entity_panel(workspace, entity_id, as_of)
     except NotFoundError:
         # It was merged or deleted while the picture was open.
         return _gone(request, workspace, entity_id, "ingestion/explorer/entity_gone.html")
@@ -82,7 +182,7 @@ def explorer_between(
     request: UserRequest, workspace: Workspace, entity_id: UUID, other_id: UUID
 ) -> HttpResponse:
     as_of = as_of_date(request.GET.get("as_of"))
-    context = presenters.between_panel(workspace, entity_id, other_id, as_of)
+    context = between_panel(workspace, entity_id, other_id, as_of)
     return render(request, "ingestion/explorer/between.html", context)
 
 

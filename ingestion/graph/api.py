@@ -10,8 +10,7 @@ from rest_framework import serializers
 
 from ingestion.graph import lists, queries
 from ingestion.knowledge.periods import as_of_date
-from ingestion.knowledge.serializers import AS_OF, OtherEntitySerializer, SourceSpanSerializer
-from ingestion.knowledge.spans import span_of
+from ingestion.knowledge.spans import AS_OF, OtherEntitySerializer, SourceSpanSerializer, span_of
 from ingestion.models import Claim
 from kb_project.graph.ports import MAX_HOPS
 from kb_project.http.api import PageInput, PageOutput, page_of

@@ -23,7 +23,7 @@ from django.db.models import (
 from django.db.models.functions import RowNumber
 
 from ingestion.knowledge import periods
-from ingestion.knowledge.replacements import Replacement, replacements
+from ingestion.knowledge.periods import Replacement, replacements
 from ingestion.knowledge.spans import SourceSpan, span_of
 from ingestion.models import Entity, Evidence, Relationship
 from workspaces.models import Workspace

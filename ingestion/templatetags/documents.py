@@ -8,8 +8,8 @@ from django import template
 from django.conf import settings
 from django.template import Context
 
-from ingestion.documents import deletion_impact, estimates, outcomes, rereading, version_presenters
-from ingestion.documents.deletion_impact import losses_of
+from ingestion.documents import archive, estimates, outcomes, rereading, version_presenters
+from ingestion.documents.archive import losses_of
 from ingestion.documents.presenters import format_label, reader_url
 from ingestion.models import Document
 from ingestion.parsers.formats import FORMATS, families
@@ -48,7 +48,7 @@ def document_life(context: Context, workspace: Workspace, document: Document) ->
     shown = _shared(context, workspace, document) | {"days": settings.TRASH_DAYS}
     if shown["may_write"] and document.trashed_at is None:
         found = losses_of(workspace=workspace, documents=[document.pk])
-        shown["follows"] = deletion_impact.into_trash(document, found, settings.TRASH_DAYS)
+        shown["follows"] = archive.into_trash(document, found, settings.TRASH_DAYS)
     return shown
 
 

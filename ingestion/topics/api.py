@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from ingestion.knowledge import insights, topics, watches
-from ingestion.knowledge.serializers import (
+from ingestion.knowledge.spans import (
     BridgeSerializer,
     OtherEntitySerializer,
     SaidAboutSerializer,

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.urls import reverse
 from rest_framework import serializers
 
-from ingestion.knowledge.serializers import SourceSpanSerializer
+from ingestion.knowledge.spans import SourceSpanSerializer
 from retrieval.answering import context_only
 from retrieval.answering.options import ResponseType
 from retrieval.conversations import queries

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import QueryDict
 from rest_framework import serializers
 
-from ingestion.knowledge.serializers import SaidAboutSerializer
+from ingestion.knowledge.spans import SaidAboutSerializer
 from retrieval.search import scope, services
 from retrieval.search.modes import DEFAULT_MODE, MODES
 from retrieval.search.query import (

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
-from ingestion.curation import decisions
+from ingestion.curation import merging
 from ingestion.documents import rereading
 from ingestion.extractors import METHOD
 from ingestion.models import (
@@ -326,7 +326,7 @@ def test_what_a_person_decided_about_names_is_obeyed_on_either_tier(tier: Tier):
     alice = rows.make_user("Alice")
     known = {one.key: one for one in tier.rows(Entity)}
     with access.in_workspace(tier.workspace.pk):
-        decisions.decision_record(
+        merging.decision_record(
             workspace=tier.workspace,
             user=alice,
             left=known["ada lind"],

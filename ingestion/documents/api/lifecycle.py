@@ -12,7 +12,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
 
-from ingestion.documents import deletion_impact, lifecycle, metadata, queries
+from ingestion.documents import archive, lifecycle, metadata, queries
 from ingestion.documents.api.documents import DocumentApi, DocumentAPIView, DocumentSerializer
 from ingestion.history.api import IF_MATCH, ReasonSerializer, change_of, changing, tags_of
 from ingestion.models import HistoryEvent
@@ -188,7 +188,7 @@ class DocumentLossesApi(DocumentAPIView):
     def get(self, document_id: UUID) -> object:
         """Count what would be lost with a document."""
         document = self.document(document_id)
-        return deletion_impact.losses_of(workspace=self.workspace, documents=[document.pk])
+        return archive.losses_of(workspace=self.workspace, documents=[document.pk])
 
 
 def _moved(view: WorkspaceAPIView, document_id: UUID, act: Act) -> Response:

@@ -14,7 +14,7 @@ from typing import Any, Final, LiteralString
 
 from django.db.models import F
 
-from ingestion.changes import invalidation
+from ingestion.changes import version_changes
 from ingestion.extractors import Extraction
 from ingestion.models import Chunk
 from kb_project.sql import run_sql
@@ -181,7 +181,7 @@ def remove(
     }
     run_sql(MARK_ENTITIES, values)
     run_sql(MARK_RELATIONSHIPS, values)
-    invalidation.forget(workspace_id, chunks)
+    version_changes.forget(workspace_id, chunks)
     Chunk.objects.in_workspace(workspace_id).filter(pk__in=chunks).delete()
 
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from ingestion.audit import presenters, queries
+from ingestion.audit import queries, views
 from ingestion.audit.queries import AuditFilter
 from ingestion.models import EventKind, HistoryEvent, HistorySubject, SubjectKind
 from tests import rows
@@ -167,7 +167,7 @@ def test_a_filter_without_a_match_says_so(cast: rows.Cast):
 
 
 def test_a_long_list_has_pages(cast: rows.Cast, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(presenters, "ENTRIES_PER_PAGE", 3)
+    monkeypatch.setattr(views, "ENTRIES_PER_PAGE", 3)
     client = signed_in(cast.alice)
 
     first, second = (client.get(f"{PAGE}?page={number}").content.decode() for number in (1, 2))
@@ -205,7 +205,7 @@ def test_an_export_is_recorded_with_its_filter(cast: rows.Cast):
 
 
 def test_an_export_of_too_much_is_refused(cast: rows.Cast, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(presenters, "MOST_EXPORTED", 2)
+    monkeypatch.setattr(views, "MOST_EXPORTED", 2)
 
     response = signed_in(cast.alice).get(EXPORT)
 

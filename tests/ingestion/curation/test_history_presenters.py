@@ -11,9 +11,9 @@ from django.http import QueryDict
 from django.utils import timezone
 from hypothesis import given, strategies as st
 
-from ingestion.curation import history_presenters
+from ingestion.curation import history_views
 from ingestion.curation.entities import entity_create, entity_delete, entity_edit
-from ingestion.curation.history_presenters import Filter, HistoryPage, filter_of, history_page
+from ingestion.curation.history_views import Filter, HistoryPage, filter_of, history_page
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.previewing import preview
 from ingestion.curation.undoing import event_undo
@@ -173,7 +173,7 @@ def test_the_ends_of_time_are_days_too(desk: Desk, day: date):
 def test_a_long_history_is_read_a_page_at_a_time_and_nothing_is_shown_twice(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(history_presenters, "EVENTS_PER_PAGE", 2)
+    monkeypatch.setattr(history_views, "EVENTS_PER_PAGE", 2)
     with access.in_workspace(desk.workspace.pk):
         events = HistoryEvent.objects.in_workspace(desk.workspace).order_by("-sequence")
         expected = list(events.values_list("sequence", flat=True))
@@ -192,7 +192,7 @@ def test_a_long_history_is_read_a_page_at_a_time_and_nothing_is_shown_twice(
 def test_a_last_page_that_is_just_full_leads_nowhere(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     number = len(page(desk).events)
 
-    monkeypatch.setattr(history_presenters, "EVENTS_PER_PAGE", number)
+    monkeypatch.setattr(history_views, "EVENTS_PER_PAGE", number)
 
     assert page(desk).older is None
 
@@ -219,7 +219,7 @@ def test_another_workspace_has_a_history_of_its_own(desk: Desk):
 
 def test_a_document_that_never_was_has_no_history(desk: Desk):
     with access.in_workspace(desk.workspace.pk), pytest.raises(NotFoundError):
-        history_presenters.document_context(
+        history_views.document_context(
             workspace=desk.workspace, document_id=uuid4(), query=QueryDict()
         )
 
@@ -229,7 +229,7 @@ def test_a_document_that_was_deleted_keeps_the_name_it_had(desk: Desk):
     live(desk, "delete", "a")
 
     with access.in_workspace(desk.workspace.pk):
-        context = history_presenters.document_context(
+        context = history_views.document_context(
             workspace=desk.workspace, document_id=document.pk, query=QueryDict()
         )
 

@@ -13,7 +13,7 @@ from ingestion.curation.entities import entity_create
 from ingestion.curation.merging import entities_merge
 from ingestion.curation.relationships import relationship_create
 from ingestion.documents import lifecycle
-from ingestion.documents.deletion_impact import Losses, losses_of
+from ingestion.documents.archive import Losses, losses_of
 from tests import rows
 from tests.ingestion.curation.conftest import desk as desk, papers_read as papers_read
 from tests.ingestion.curation.papers import Desk

@@ -8,8 +8,7 @@ from uuid import UUID
 import pytest
 
 from ingestion.explorer import queries as explorer
-from ingestion.knowledge.periods import as_of_date
-from ingestion.knowledge.replacements import Held, post_of, replaced
+from ingestion.knowledge.periods import Held, as_of_date, post_of, replaced
 from ingestion.models import Evidence
 from kb_project.errors import InputError
 from tests import rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.curation import decisions, undoing
+from ingestion.curation import merging, undoing
 from ingestion.knowledge.corpus import corpus_version
 from ingestion.models import Entity, IngestionJob, JobKind, RunState, StageRun, Verdict
 from ingestion.pipeline import inline, transitions
@@ -65,7 +65,7 @@ def test_a_persons_ruling_about_names_moves_it(read):
     before = version_of(read.workspace)
     with access.in_workspace(read.workspace.pk):
         left, right = Entity.objects.in_workspace(read.workspace).order_by("key")[:2]
-    decision = decisions.decision_record(
+    decision = merging.decision_record(
         workspace=read.workspace, user=read.alice, left=left, right=right, verdict=Verdict.SAME
     )
 

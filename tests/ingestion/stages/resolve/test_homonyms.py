@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ingestion.curation import decisions, undoing
+from ingestion.curation import merging, undoing
 from ingestion.documents import queries as document_queries
 from ingestion.models import Entity, Fragment, Mention, Relationship, ResolutionDecision
 from ingestion.resolution.keys import entity_id
@@ -209,7 +209,7 @@ def test_a_person_says_that_a_document_means_something_else(workspace: Workspace
         entity = Entity.objects.in_workspace(workspace).get(key="mercury")
         document = document_queries.documents(workspace=workspace, text="metal").get()
 
-    decisions.sense_record(
+    merging.sense_record(
         workspace=workspace, user=rows.make_user("Alice"), entity=entity, document=document
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingestion.curation import decisions, undoing
+from ingestion.curation import merging, undoing
 from ingestion.models import (
     Alias,
     Claim,
@@ -255,7 +255,7 @@ def test_a_person_wins_over_the_model_now_and_on_the_next_run(workspace: Workspa
     jobs = [paper(workspace, "a", MARLEY), paper(workspace, "b", MARLAY)]
     run(*jobs)
     left, right = entity(workspace, "jacob marley"), entity(workspace, "jacob marlez")
-    decisions.decision_record(
+    merging.decision_record(
         workspace=workspace,
         user=alice,
         left=right,
@@ -280,7 +280,7 @@ def test_a_person_parts_what_the_model_joined(workspace: Workspace, alice: User)
     run(*jobs, chat=judge(lambda _: "same"))
     assert graph(workspace) != before
 
-    decisions.decision_record(
+    merging.decision_record(
         workspace=workspace, user=alice, left=left, right=right, verdict=Verdict.DIFFERENT
     )
 
@@ -319,12 +319,12 @@ def test_a_person_cannot_link_a_name_that_is_one_with_another(workspace: Workspa
     keys = ["jacob marlea", "jacob marleb", "jacob marlec"]
     a, b, c = [entity(workspace, key) for key in keys]
     for left, right, verdict in ((a, c, "different"), (a, b, "same")):
-        decisions.decision_record(
+        merging.decision_record(
             workspace=workspace, user=alice, left=left, right=right, verdict=Verdict(verdict)
         )
 
     with pytest.raises(ConflictError) as refused:
-        decisions.decision_record(
+        merging.decision_record(
             workspace=workspace, user=alice, left=b, right=c, verdict=Verdict.SAME
         )
 

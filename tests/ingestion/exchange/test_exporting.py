@@ -14,9 +14,9 @@ import networkx as nx
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.exchange import writers
+from ingestion.exchange import exporting
+from ingestion.exchange.exporting import GraphSource, as_text, xml_text
 from ingestion.exchange.records import NODE_TYPES, EntityRecord, FactRecord
-from ingestion.exchange.writers import GraphSource, as_text, xml_text
 
 NAMES = [
     "Ada Lind",
@@ -123,7 +123,7 @@ def not_empty(graph: Net) -> Net:
 
 @given(graphs())
 def test_networkx_reads_graphml_back_equal(graph: Any):
-    read = nx.read_graphml(io.BytesIO(written(writers.write_graphml, graph)))
+    read = nx.read_graphml(io.BytesIO(written(exporting.write_graphml, graph)))
 
     assert read.is_directed()
     assert contents(not_empty(read)) == contents(not_empty(expected(graph, in_xml)))
@@ -131,7 +131,7 @@ def test_networkx_reads_graphml_back_equal(graph: Any):
 
 @given(graphs())
 def test_networkx_reads_gexf_back_equal(graph: Any):
-    read = nx.read_gexf(io.BytesIO(written(writers.write_gexf, graph)))
+    read = nx.read_gexf(io.BytesIO(written(exporting.write_gexf, graph)))
 
     made = expected(graph, in_xml)
     for _, data in made.nodes(data=True):
@@ -141,7 +141,7 @@ def test_networkx_reads_gexf_back_equal(graph: Any):
 
 @given(graphs())
 def test_networkx_reads_node_link_json_back_equal(graph: Any):
-    data = json.loads(written(writers.write_node_link, graph))
+    data = json.loads(written(exporting.write_node_link, graph))
 
     assert contents(nx.node_link_graph(data, edges="edges")) == contents(
         expected(graph, lambda value: value)
@@ -150,7 +150,7 @@ def test_networkx_reads_node_link_json_back_equal(graph: Any):
 
 @given(graphs())
 def test_tables_hold_every_value_and_no_formula(graph: Any):
-    with zipfile.ZipFile(io.BytesIO(written(writers.write_tables, graph))) as archive:
+    with zipfile.ZipFile(io.BytesIO(written(exporting.write_tables, graph))) as archive:
         entities, facts = (
             list(csv.DictReader(io.StringIO(archive.read(name).decode("utf-8-sig"), newline="")))
             for name in ("entities.csv", "facts.csv")
@@ -181,4 +181,4 @@ def test_control_characters_that_xml_cannot_hold_are_replaced():
 
 @pytest.mark.parametrize("name", sorted(NODE_TYPES))
 def test_every_attribute_of_an_entity_is_declared(name: str):
-    assert name.encode() in written(writers.write_graphml, ([], []))
+    assert name.encode() in written(exporting.write_graphml, ([], []))
