@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from ingestion.models import Chunk
 from kb_project.errors import InputError, ReplyError
 from kb_project.jobs import claims
-from retrieval.evaluation import control, estimating, metrics, queries, runs
+from retrieval.evaluation import control, metrics, queries, runs
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.dataset import (
     Dataset,
@@ -193,11 +193,11 @@ def evaluate_workspace(
     workspace = _workspace(slug)
     with access.in_workspace(workspace.pk):
         question_set = queries.set_named(workspace=workspace, name=name)
-    estimate = estimating.estimate_for_run(
+    estimate = control.estimate_for_run(
         workspace=workspace, question_set=question_set, modes=list(plan.modes), answers=answers
     )
     if not estimate.is_free:
-        say(" ".join(estimating.sentences(estimate)))
+        say(" ".join(control.sentences(estimate)))
     run = control.run_start(
         workspace=workspace,
         order=Order(worker=claims.worker_name()),

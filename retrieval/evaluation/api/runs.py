@@ -10,7 +10,7 @@ from rest_framework import serializers
 from ingestion.documents.api.processing import RangeSerializer
 from ingestion.documents.cost_model import Estimate
 from kb_project.http.api import PageInput, PageOutput, page_of
-from retrieval.evaluation import control, estimating, making, queries, results
+from retrieval.evaluation import control, making, queries, results
 from retrieval.evaluation.api.sets import changing
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.measuring import Plan
@@ -95,7 +95,7 @@ class RunEstimateSerializer(serializers.Serializer[Any]):
     sentences = serializers.SerializerMethodField()
 
     def get_sentences(self, estimate: Estimate) -> list[str]:
-        return estimating.sentences(estimate)
+        return control.sentences(estimate)
 
 
 class RunEstimateApi(WorkspaceAPIView):
@@ -106,7 +106,7 @@ class RunEstimateApi(WorkspaceAPIView):
         """Estimate a run's calls, tokens, cost and time."""
         found = queries.set_get(workspace=self.workspace, set_id=set_id)
         wanted = self.body()
-        return estimating.estimate_for_run(
+        return control.estimate_for_run(
             workspace=self.workspace,
             question_set=found,
             modes=wanted["modes"],

@@ -12,16 +12,7 @@ from django.shortcuts import redirect, render
 
 from kb_project.errors import ConflictError, InputError
 from retrieval.conversations import queries as conversation_queries
-from retrieval.evaluation import (
-    control,
-    estimating,
-    evidence,
-    forms,
-    making,
-    presenters,
-    queries,
-    sets,
-)
+from retrieval.evaluation import control, evidence, forms, making, presenters, queries, sets
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.sets import LARGEST_FILE
 from retrieval.models import QuestionSet, SetQuestion
@@ -89,19 +80,19 @@ def set_context(workspace: Workspace, found: QuestionSet, *, page: str = "1") ->
 
 def _start_form(workspace: Workspace, found: QuestionSet) -> dict[str, Any]:
     chosen = list(MODES)[:2]
-    estimate = estimating.estimate_for_run(
+    estimate = control.estimate_for_run(
         workspace=workspace, question_set=found, modes=chosen, answers=False
     )
-    to_make = estimating.estimate_for_making(workspace=workspace, number=TO_MAKE)
+    to_make = control.estimate_for_making(workspace=workspace, number=TO_MAKE)
     return {
         "modes": list(MODES.values()),
         "chosen": chosen,
         "ks": ", ".join(map(str, control.KS)),
         "estimate": estimate,
-        "sentences": estimating.sentences(estimate),
+        "sentences": control.sentences(estimate),
         "to_make": TO_MAKE,
         "most_made": making.MOST,
-        "making_sentences": estimating.sentences(to_make),
+        "making_sentences": control.sentences(to_make),
         "largest_file": LARGEST_FILE,
     }
 
@@ -116,13 +107,13 @@ def set_estimate(request: UserRequest, workspace: Workspace, set_id: UUID) -> Ht
     except InputError as error:
         context["sentences"] = [error.sentence]
     else:
-        estimate = estimating.estimate_for_run(
+        estimate = control.estimate_for_run(
             workspace=workspace,
             question_set=found,
             modes=list(plan.modes),
             answers="answers" in request.GET,
         )
-        context = {"estimate": estimate, "sentences": estimating.sentences(estimate)}
+        context = {"estimate": estimate, "sentences": control.sentences(estimate)}
     return render(request, "evaluation/estimate.html", context)
 
 

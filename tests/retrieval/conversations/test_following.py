@@ -10,8 +10,8 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError, connections
 
 from kb_project.errors import NotFoundError
-from retrieval.conversations import following
-from retrieval.conversations.following import EventReader, Followed
+from retrieval.conversations import streaming
+from retrieval.conversations.streaming import EventReader, Followed
 from tests.retrieval.answering.asked import events_of, make_asked_cast, queue, run
 
 pytestmark = [
@@ -40,13 +40,13 @@ def tidied():
 @pytest.fixture
 def batches(monkeypatch):
     """How many were read together, each time."""
-    sizes, real = [], following._read
+    sizes, real = [], streaming._read
 
     def read(wanted):
         sizes.append(len(wanted))
         return real(wanted)
 
-    monkeypatch.setattr(following, "_read", read)
+    monkeypatch.setattr(streaming, "_read", read)
     return sizes
 
 
@@ -84,7 +84,7 @@ async def test_those_who_wait_are_read_together(cast, batches):
 
 
 async def test_many_are_read_in_turns(cast, batches, monkeypatch):
-    monkeypatch.setattr(following, "MOST_TOGETHER", 4)
+    monkeypatch.setattr(streaming, "MOST_TOGETHER", 4)
     answer = await answered(cast)
     reading = EventReader()
 
@@ -147,7 +147,7 @@ async def test_a_database_that_is_away_is_no_end(cast, monkeypatch):
         raise OperationalError("The server is starting up.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(following, "_read", away)
+        patched.setattr(streaming, "_read", away)
         assert await reading.read(followed_by(cast.bob, answer)) is None
 
     assert await reading.read(followed_by(cast.bob, answer))

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from retrieval.answering import events
 from retrieval.conversations import streaming
-from retrieval.conversations.following import Hub, hub
+from retrieval.conversations.streaming import Hub, hub
 from retrieval.models import Answer, AnswerEvent
 from retrieval.search.reporting import EventKind
 from tests.api import assert_problem

@@ -14,7 +14,7 @@ from ingestion.history.recording import ChangeContext
 from ingestion.models import Collection, CollectionGrant, Document, Entity
 from kb_project.errors import UnavailableError
 from retrieval import user_content
-from retrieval.conversations import asking, following, queries
+from retrieval.conversations import asking, queries, streaming
 from retrieval.conversations.queries import Asked
 from retrieval.models import Answer, Citation, Question, QuestionSet
 from tests import rows
@@ -258,20 +258,20 @@ def test_who_follows_an_answer_in_an_edition_is_let_go_when_their_access_changes
     team.sync()
     asked = ask(team, team.bob)
     place = team.read_by(team.bob).pk
-    follower = following.Followed(place, asked.answer.pk, team.bob.pk, -1)
-    stranger = following.Followed(place, asked.answer.pk, rows.make_user("Charlie").pk, -1)
+    follower = streaming.Followed(place, asked.answer.pk, team.bob.pk, -1)
+    stranger = streaming.Followed(place, asked.answer.pk, rows.make_user("Charlie").pk, -1)
 
-    seen = following._read_in(place, [stranger, follower])
+    seen = streaming._read_in(place, [stranger, follower])
     assert list(seen) == [1]
     assert [event.kind for event in seen[1]][-1] == "done"
 
     closing.close(team.workspace.pk)
-    assert not following._read_in(place, [follower])
+    assert not streaming._read_in(place, [follower])
 
     team.sync()
-    assert following._read_in(place, [follower])
+    assert streaming._read_in(place, [follower])
     team.grant(team.bob, team.court)
-    assert not following._read_in(place, [follower])
+    assert not streaming._read_in(place, [follower])
 
 
 def test_a_set_whose_name_is_taken_gets_a_number(team: Team):

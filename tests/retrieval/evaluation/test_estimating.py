@@ -6,7 +6,7 @@ import pytest
 
 from kb_project.llm.fake import FakeChat
 from kb_project.ports import build_ports
-from retrieval.evaluation import estimating
+from retrieval.evaluation import control
 from retrieval.search.modes import MODES
 from tests.retrieval.evaluation import cast
 from workspaces import access
@@ -30,12 +30,12 @@ def with_chat(monkeypatch):
     ports = build_ports()
     chat = FakeChat(lambda request: "never asked")
     with_model = type(ports)(ports.embedder, ports.graph, chat)
-    monkeypatch.setattr(estimating, "ports_for", lambda _: with_model)
+    monkeypatch.setattr(control, "ports_for", lambda _: with_model)
     return chat
 
 
 def estimate(workspace, made, *modes, answers=False):
-    return estimating.estimate_for_run(
+    return control.estimate_for_run(
         workspace=workspace, question_set=made, modes=list(modes), answers=answers
     )
 
@@ -57,14 +57,14 @@ def test_without_a_model_nothing_costs_anything(workspace, made):
     found = estimate(workspace, made, "lexical", "dense", answers=True)
 
     assert (found.documents, found.passages.high, found.is_free) == (3, 6, True)
-    assert estimating.sentences(found) == ["Costs nothing: no model is called."]
+    assert control.sentences(found) == ["Costs nothing: no model is called."]
 
 
 def test_modes_that_only_read_rows_cost_nothing(workspace, made, with_chat):
     found = estimate(workspace, made, "lexical", "dense")
 
     assert found.is_free
-    assert estimating.sentences(found) == ["Costs nothing: these modes call no model."]
+    assert control.sentences(found) == ["Costs nothing: these modes call no model."]
 
 
 def test_answers_cost_their_writing_and_their_judging(workspace, made, with_chat):
@@ -77,7 +77,7 @@ def test_answers_cost_their_writing_and_their_judging(workspace, made, with_chat
     assert found.cost is not None
     assert 0 < found.cost.low < found.cost.high
     assert with_chat.requests == []
-    told = " ".join(estimating.sentences(found))
+    told = " ".join(control.sentences(found))
     assert "Cost:" in told
     assert "calls to the model" in told
 
@@ -93,7 +93,7 @@ def test_without_a_price_the_calls_are_told_and_the_cost_is_not_known(workspace,
     found = estimate(workspace, made, "lexical", answers=True)
 
     assert found.cost is None
-    assert "unknown" in estimating.sentences(found)[0]
+    assert "unknown" in control.sentences(found)[0]
 
 
 def test_a_budget_that_will_not_do_is_told(workspace, made, with_chat):
@@ -102,18 +102,18 @@ def test_a_budget_that_will_not_do_is_told(workspace, made, with_chat):
     found = estimate(workspace, made, "lexical", answers=True)
 
     assert found.is_surely_short
-    assert "will not be enough" in " ".join(estimating.sentences(found))
+    assert "will not be enough" in " ".join(control.sentences(found))
 
 
 def test_making_questions_is_priced_too(workspace, with_chat):
-    found = estimating.estimate_for_making(workspace=workspace, number=10)
+    found = control.estimate_for_making(workspace=workspace, number=10)
 
     assert (found.calls.low, found.calls.high) == (10, 30)
 
 
 def test_making_questions_from_sentences_costs_nothing(workspace):
-    assert estimating.estimate_for_making(workspace=workspace, number=10).is_free
+    assert control.estimate_for_making(workspace=workspace, number=10).is_free
 
 
 def test_modes_that_ask_are_modes_there_are():
-    assert set(estimating.SEARCH_CALLS) <= set(MODES)
+    assert set(control.SEARCH_CALLS) <= set(MODES)

@@ -19,7 +19,7 @@ from kb_project.errors import ConflictError, InputError, NotFoundError, PauseErr
 from kb_project.ports import graph_store
 from kb_project.sql import run_sql
 from retrieval.answering import jobs
-from retrieval.conversations import asking, following
+from retrieval.conversations import asking, streaming
 from retrieval.models import Answer, AnswerState
 from tests import rows
 from workspaces import access
@@ -163,11 +163,11 @@ def test_a_question_that_streams_stops_and_its_followers_are_let_go(fake_embedde
     )
     rows_of = jobs.QUEUE.rows
     rows_of.claim(cast.workspace.pk, [answer.pk], "worker")
-    follower = following.Followed(cast.workspace.pk, answer.pk, cast.bob.pk, -1)
-    before = following._read_in(cast.workspace.pk, [follower])
+    follower = streaming.Followed(cast.workspace.pk, answer.pk, cast.bob.pk, -1)
+    before = streaming._read_in(cast.workspace.pk, [follower])
 
     delete(cast)
-    after = following._read_in(cast.workspace.pk, [follower])
+    after = streaming._read_in(cast.workspace.pk, [follower])
 
     assert (list(before), list(after)) == ([0], [])
     assert rows_of.renew(cast.workspace.pk, [answer.pk], "worker") == {answer.pk: True}
