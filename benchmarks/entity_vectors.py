@@ -32,7 +32,7 @@ from kb_project.llm.embedders import LocalEmbedder
 from kb_project.llm.ports import Embedder, Vectors
 from retrieval.evaluation import dataset, runner
 from retrieval.evaluation.measuring import Plan
-from retrieval.search import entity_weights, local
+from retrieval.search import keywords, local
 from retrieval.search.query import Query
 from tests import provider as served
 from tests.provider import Provider, Seen
@@ -107,7 +107,7 @@ class EntityVectors:
         self._vectors: Vectors = embedder.embed_passages(list(texts.values()))
 
     def begun(self, weight: float, *, with_names: bool) -> Begun:
-        begin = entity_weights.begun
+        begin = keywords.begun
 
         def found(query: Query, index: WalkIndex, start: Seeds) -> Seeds:
             likeness = self._vectors @ query.vector.value
@@ -157,7 +157,7 @@ def main() -> None:
             flush=True,
         )
         variants: dict[str, Begun] = {
-            "names": entity_weights.begun,
+            "names": keywords.begun,
             "instead": vectors.begun(1.0, with_names=False),
             **{name: vectors.begun(one, with_names=True) for name, one in WEIGHTS.items()},
         }

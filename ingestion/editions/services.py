@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from django.db import transaction
 
-from ingestion.editions import copying, decisions, sql, user_content
+from ingestion.editions import copying, sql, user_content
 from ingestion.history import recording
 from ingestion.models import Document, DocumentState
 from ingestion.pipeline.propagate import propagate
@@ -278,7 +278,7 @@ def _copied_some(edition_id: uuid.UUID) -> _Step:
         copying.copy_collections(source, edition_id, hidden)
         copying.copy_documents(source, edition_id, listed[:MOST], passages=False)
         copying.copy_documents(source, edition_id, read[:MOST], passages=True)
-        names = decisions.copy_decisions(source, edition_id, wanted.keys())
+        names = copying.copy_decisions(source, edition_id, wanted.keys())
         if gone or read or names:
             with access.in_workspace(edition_id):
                 propagate(edition_id, names)

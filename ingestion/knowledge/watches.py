@@ -17,9 +17,16 @@ from uuid import UUID
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from ingestion.knowledge import sql, topic_changes
+from ingestion.knowledge import sql
 from ingestion.knowledge.spans import SourceSpan, span_of
-from ingestion.knowledge.topic_changes import Changes, State, digest_of
+from ingestion.knowledge.topics import (
+    Changes,
+    State,
+    digest_of,
+    is_new_visit,
+    successor,
+    topic_changes,
+)
 from ingestion.models import (
     Claim,
     Community,
@@ -130,7 +137,7 @@ def _compared(
         return WatchedTopic(row, is_elsewhere=is_elsewhere)
     state = states[topic]
     before = state if is_elsewhere else State.from_json(row.latest)
-    changes = topic_changes.changes(before, state)
+    changes = topic_changes(before, state)
     return WatchedTopic(row, topic, titles.get(topic, ""), state, changes, is_elsewhere)
 
 
@@ -159,7 +166,7 @@ def _successors(workspace: Workspace, rows: Sequence[TopicWatch]) -> dict[UUID, 
     for topic, entity, size in run_sql(sql.HOLDING, values):
         holding[topic].add(entity)
         sizes[topic] = size
-    return {row.pk: topic_changes.successor(members[row.pk], holding, sizes) for row in rows}
+    return {row.pk: successor(members[row.pk], holding, sizes) for row in rows}
 
 
 def _members(workspace: Workspace, row: TopicWatch) -> frozenset[UUID]:
@@ -258,7 +265,7 @@ class ChangeList:
 
 def before_visit(watch: TopicWatch, now: datetime) -> tuple[State, datetime]:
     """What the member had seen when this visit began, and when."""
-    if topic_changes.is_new_visit(watch.visited_at, now):
+    if is_new_visit(watch.visited_at, now):
         return State.from_json(watch.latest), watch.visited_at
     return State.from_json(watch.seen), watch.seen_at
 
@@ -269,7 +276,7 @@ def change_list(
     """What changed in a watched topic since the visit before this one, with sources."""
     before, since = before_visit(found.watch, now or timezone.now())
     is_elsewhere = found.is_elsewhere
-    changes = topic_changes.changes(found.state if is_elsewhere else before, found.state)
+    changes = topic_changes(found.state if is_elsewhere else before, found.state)
     entities = Entity.objects.in_workspace(workspace).order_by("-rank", "-mention_count", "name")
     left = entities.filter(pk__in=changes.left)
     has_moved = found.has_moved or (found.watch.moved_at or since) > since

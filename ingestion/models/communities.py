@@ -209,7 +209,7 @@ class TopicWatch(TenantModel):
     editions come and go; ``ingestion.knowledge.watches`` finds where the topic's entities went.
 
     ``latest`` is the topic's state at ``visited_at``, when the member last opened it, ``seen`` the
-    state at the end of the visit before (``ingestion.knowledge.topic_changes.State``). ``names``
+    state at the end of the visit before (``ingestion.knowledge.topics.State``). ``names``
     are digests of its entities' names, which are the same in every edition. None of these holds
     text. ``signature`` is the database's digest of ``latest``: while it is the same, nothing has
     changed. ``mailed`` is the digest of the state that the last e-mail was about, and ``mailed_at``

@@ -1,1 +1,0 @@
-"""Merge suggestions as people work through them: cases, decisions on them, and the queue."""

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from ingestion.knowledge import topics, watches
-from ingestion.knowledge.topic_changes import is_new_visit
+from ingestion.knowledge.topics import is_new_visit
 from ingestion.knowledge.watches import ChangeList, WatchedTopic
 from ingestion.models import Community, CommunityReport, TopicWatch
 from ingestion.pipeline import runner

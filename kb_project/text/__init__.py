@@ -1,1 +1,0 @@
-"""Language-aware, model-free handling of text: words, names, sentences, index terms."""

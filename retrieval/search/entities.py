@@ -17,9 +17,17 @@ import numpy as np
 
 from kb_project.graph import walk as walking
 from kb_project.graph.walk_index import Floats
-from retrieval.search import entity_weights, hybrid, walk
-from retrieval.search.entity_weights import GraphView, on_chunks
-from retrieval.search.keywords import Keywords, keywords_of, vectors
+from retrieval.search import hybrid, walk
+from retrieval.search.keywords import (
+    GraphView,
+    Keywords,
+    keywords_of,
+    on_chunks,
+    strongest,
+    vectors,
+    view_of,
+    weigh,
+)
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.records import (
     EntityFacts,
@@ -84,7 +92,7 @@ def search_by(
     keywords = keywords_of(query, known)
     literals = vectors(query, [getattr(keywords, name) for name in lists], known)
     with access.in_workspace(query.workspace_id):
-        return find(query, entity_weights.view_of(query, index, literals), keywords)
+        return find(query, view_of(query, index, literals), keywords)
 
 
 def matched_by(matching: Matching) -> Callable[[Query, GraphView, Keywords], ModeResult]:
@@ -100,8 +108,8 @@ def matched_by(matching: Matching) -> Callable[[Query, GraphView, Keywords], Mod
 
 def by_entities(query: Query, view: GraphView, keywords: Keywords) -> KeywordMatches:
     """Find the entities of the low-level keywords, then their relationships by relevance."""
-    weights = entity_weights.weigh(query, view, keywords.low)
-    best = dict(entity_weights.strongest(view.index, weights, ENTITIES))
+    weights = weigh(query, view, keywords.low)
+    best = dict(strongest(view.index, weights, ENTITIES))
     found = relationships_of(query, view, list(best), RELATIONSHIPS_WEIGHED)
     rows = entities_of(query, [*best, *(end for one in found for end in one.ends)])
     relevant = most_relevant(query, by_relevance(query, found, rows, best))

@@ -10,8 +10,7 @@ from itertools import chain, zip_longest
 from uuid import UUID
 
 from retrieval.search.entities import KeywordMatches, by_entities, matched_by, search_by
-from retrieval.search.entity_weights import GraphView
-from retrieval.search.keywords import Keywords
+from retrieval.search.keywords import GraphView, Keywords
 from retrieval.search.query import Query
 from retrieval.search.relations import by_relations
 from retrieval.search.results import ModeResult, Record

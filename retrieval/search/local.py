@@ -26,10 +26,10 @@ from kb_project.graph import walk as walking
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import Floats, WalkIndex
 from kb_project.sql import run_sql
-from retrieval.search import entity_weights, hybrid, records_sql, sql, walk
+from retrieval.search import hybrid, keywords, records_sql, sql, walk
 from retrieval.search.entities import seeds_of
-from retrieval.search.entity_weights import GraphView
 from retrieval.search.global_search.reports import statements_of
+from retrieval.search.keywords import GraphView
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.records import (
     SOURCES,
@@ -110,12 +110,12 @@ def passages(query: Query) -> list[ScoredChunk]:
 
 def _neighbourhood(query: Query, index: WalkIndex) -> _Neighbourhood:
     near = walk.nearest(query)
-    start = entity_weights.begun(query, index, walking.seeds(index, query.question, near))
-    within, closeness = walk.within(query, index), entity_weights.scaled(near)
+    start = keywords.begun(query, index, walking.seeds(index, query.question, near))
+    within, closeness = walk.within(query, index), keywords.scaled(near)
     view = GraphView(index, within, closeness, names=start.names)
     weights, scores = walking.local(index, start, within=within)
-    weights = entity_weights.steered(query, view, weights)
-    chosen = dict(entity_weights.strongest(index, weights, ENTITIES))
+    weights = keywords.steered(query, view, weights)
+    chosen = dict(keywords.strongest(index, weights, ENTITIES))
     candidates = walking.ranked(index, scores, max(walk.CANDIDATES, query.top_k))
     return _Neighbourhood(start, view, chosen, scores, candidates)
 
@@ -155,7 +155,7 @@ def by_entity(
     found: dict[UUID, None] = {}
     places = view.index.entity_ids.places(chosen).tolist()
     for entity_id, place in zip(chosen, places, strict=True):
-        mentioning = entity_weights.passages_of(view, place)
+        mentioning = keywords.passages_of(view, place)
         counts = {chunk_id: facts[entity_id, chunk_id] for chunk_id in mentioning}
         found |= dict.fromkeys(sorted(mentioning, key=lambda one: -counts[one]))
     return list(found)

@@ -14,8 +14,7 @@ from uuid import UUID
 
 from retrieval.search import graph, hybrid
 from retrieval.search.entities import ranked_passages, search_by
-from retrieval.search.entity_weights import GraphView
-from retrieval.search.keywords import Keywords
+from retrieval.search.keywords import GraphView, Keywords
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult
 

@@ -23,7 +23,7 @@ from kb_project.sql import Row, run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.words import terms
 from retrieval.search import query_features, records_sql, scope
-from retrieval.search.entity_weights import GraphView, passages_of
+from retrieval.search.keywords import GraphView, passages_of
 from retrieval.search.query import Query
 from retrieval.search.results import Record, RecordKind
 

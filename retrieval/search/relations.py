@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from retrieval.search import entity_weights
 from retrieval.search.entities import (
     RELATIONSHIPS,
     RELATIONSHIPS_WEIGHED,
@@ -21,8 +20,7 @@ from retrieval.search.entities import (
     search_by,
     seeds_of,
 )
-from retrieval.search.entity_weights import GraphView
-from retrieval.search.keywords import Keywords
+from retrieval.search.keywords import GraphView, Keywords, strongest, weigh
 from retrieval.search.query import Query
 from retrieval.search.records import (
     by_relevance,
@@ -43,8 +41,8 @@ def search(query: Query) -> ModeResult:
 
 def by_relations(query: Query, view: GraphView, keywords: Keywords) -> KeywordMatches:
     """Find the high-level keywords' relationships by relevance, then their ends."""
-    weights = entity_weights.weigh(query, view, keywords.high)
-    wanted = dict(entity_weights.strongest(view.index, weights, RELATIONSHIPS))
+    weights = weigh(query, view, keywords.high)
+    wanted = dict(strongest(view.index, weights, RELATIONSHIPS))
     found = relationships_in(query, view, NEAR, RELATIONSHIPS_WEIGHED)
     rows = entities_of(query, [end for one in found for end in one.ends])
     relevant = most_relevant(query, by_relevance(query, found, rows, wanted))

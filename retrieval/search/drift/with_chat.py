@@ -19,11 +19,10 @@ from pydantic import BaseModel
 from kb_project import prompt
 from kb_project.llm.ports import ChatModel
 from kb_project.llm.tokens import truncate_tokens
-from retrieval.search import hybrid
+from retrieval.search import global_search, hybrid
 from retrieval.search.drift import follow_ups
 from retrieval.search.drift.follow_ups import ROLE, Following, StepReply
-from retrieval.search.global_search import map_reduce, model_calls, ranking
-from retrieval.search.global_search.map_reduce import GroundedPoint
+from retrieval.search.global_search import GroundedPoint, model_calls, ranking
 from retrieval.search.global_search.model_calls import Batch, Text
 from retrieval.search.global_search.ranking import Ranked, RankedReports, with_nearest
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
@@ -143,7 +142,7 @@ def prime(query: Query, chat: ChatModel, ranked: Sequence[Ranked], calls: int) -
         foreign += len(labels) - len(reports)
         text = model_calls.clean(reply.answer)
         if text and reply.score and reports:
-            points.append(GroundedPoint(map_reduce.point(text, reply.score, reports), reports))
+            points.append(GroundedPoint(global_search.point(text, reply.score, reports), reports))
     points.sort(key=lambda one: -one.point.score)
     return Primed(tuple(points), tuple(replies), read, len(folds), foreign)
 

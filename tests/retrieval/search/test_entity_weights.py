@@ -9,8 +9,8 @@ from hypothesis import given, strategies as st
 from kb_project.graph.walk import Seeds
 from kb_project.graph.walk_index import AliasRow, ChunkRow
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search import entity_weights as likeness
-from retrieval.search.entity_weights import GraphView
+from retrieval.search import keywords as likeness
+from retrieval.search.keywords import GraphView
 from retrieval.search.query import Query, QuestionVector
 from tests.kb_project.graph.walks import EntityRow, MentionRow, build
 

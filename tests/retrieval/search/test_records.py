@@ -6,7 +6,7 @@ import pytest
 
 from ingestion.models import Evidence
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search.entity_weights import GraphView
+from retrieval.search.keywords import GraphView
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.records import (
     TOGETHER,

@@ -9,7 +9,6 @@ import pytest
 from ingestion.models import CommunityReport
 from kb_project.errors import BudgetError, EndpointError, ReplyError
 from retrieval.search import global_search
-from retrieval.search.global_search import map_reduce
 from retrieval.search.query import Selection, TopicChoice
 from retrieval.search.reporting import StoppedError
 from tests.retrieval.search.global_search.model import (
@@ -73,7 +72,7 @@ def read(query, chat, **choice):
     with access.in_workspace(query.workspace_id):
         shelf = global_search.ranked_reports(query)
     assert shelf is not None
-    return map_reduce.found(query, chat, shelf)
+    return global_search.found(query, chat, shelf)
 
 
 def test_each_report_of_the_level_is_read_exactly_once_and_parents_not_beside_their_children():
@@ -317,7 +316,7 @@ def test_what_no_call_is_left_for_is_not_read_and_it_is_said():
 
 
 def test_of_very_many_topics_the_widest_are_read_and_it_is_said(monkeypatch):
-    monkeypatch.setattr(map_reduce, "READ", 6)
+    monkeypatch.setattr(global_search, "READ", 6)
     reef = forest()
     chat = scripted(global_map=one_point_each)
     query = reef.query(QUESTION, chat=chat)

@@ -4,7 +4,8 @@ from uuid import UUID
 
 from kb_project.errors import ReplyError
 from kb_project.llm.fake import FakeEmbedder
-from retrieval.search.global_search import map_reduce, model_calls
+from retrieval.search import global_search
+from retrieval.search.global_search import model_calls
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.reporting import EventKind
 from tests.retrieval.search.global_search.model import point, scripted
@@ -35,7 +36,7 @@ def read(script, *, budget=1_000, reporter=None):
         reporter=reporter,
     )
     packed = model_calls.pack(ranked(LAMPS, ROADS), budget, {})
-    return map_reduce.read(query, scripted(global_map=script), packed)
+    return global_search.read(query, scripted(global_map=script), packed)
 
 
 def test_a_point_rests_on_the_passages_behind_what_it_repeats():

@@ -9,13 +9,13 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from ingestion.knowledge.topic_changes import (
+from ingestion.knowledge.topics import (
     VISIT,
     State,
-    changes,
     digest_of,
     is_new_visit,
     successor,
+    topic_changes as changes,
 )
 
 ids = st.frozensets(st.integers(0, 12).map(lambda number: UUID(int=number)))
