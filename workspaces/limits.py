@@ -1,10 +1,10 @@
 """Limits: how often something may happen, and how much a workspace may store and ask at once.
 
-The generic cell rate algorithm (ITU-T I.371): one timestamp for each limited thing, one statement
-for each use. ``take`` commits with the open transaction: call it where no error rolls it back, in a
-middleware or before the view's transaction.
+Rates follow the generic cell rate algorithm (ITU-T I.371): one timestamp for each limited thing,
+one statement for each use. ``take`` commits with the open transaction: call it where no error rolls
+it back, in a middleware or before the view's transaction.
 
-Services check them in the transaction that uses what is left. A check holds a lock until that
+Services check quotas in the transaction that uses what is left. A check holds a lock until that
 transaction ends where two at once could exceed the quota. Each is a setting; 0 is no limit.
 """
 

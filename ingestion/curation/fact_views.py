@@ -24,7 +24,7 @@ from kb_project.http.paging import long_page
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, id_in, workspace_page
 
-# --- facts and claims -----------------------------------------------------------------------------
+# --- facts ----------------------------------------------------------------------------------------
 PASSAGES_PER_PAGE: Final = 50
 
 

@@ -137,7 +137,7 @@ def shown_event(view: EventView) -> ShownEvent:
     return ShownEvent(view, effect.sentence or " ".join(why))
 
 
-# --- the pages ------------------------------------------------------------------------------------
+# --- contexts of the pages ------------------------------------------------------------------------
 def workspace_context(*, workspace: Workspace, query: QueryDict) -> dict[str, Any]:
     page = history_page(workspace=workspace, wanted=filter_of(query))
     return page_context(workspace, "history", history=page)

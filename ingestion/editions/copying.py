@@ -1,8 +1,8 @@
 """Copy documents, and people's decisions about names, into one of a workspace's editions.
 
-They keep their ids; everything else in the edition is derived from them. A transaction sees one
-workspace, so rows go through temporary tables: read in the scope of the one, written in the scope
-of the other.
+Documents keep their ids; everything else in the edition is derived from them. A transaction sees
+one workspace, so rows go through temporary tables: read in the scope of the one, written in the
+scope of the other.
 
 A decision that speaks of a name which only hidden documents have would tell of it, and so would
 words that a person wrote with all documents at hand: neither is copied.
@@ -151,7 +151,6 @@ def _replace(
         kind.model.objects.bulk_create(rows)
 
 
-# --- documents ------------------------------------------------------------------------------------
 # --- rows between a workspace and its editions ----------------------------------------------------
 Tables = Sequence[tuple[type[Model], sql.SQL]]
 """Tables in the order of their references, each with the condition of the rows to transfer."""

@@ -27,7 +27,6 @@ from workspaces.models import ModelSettings, User, Workspace
 from workspaces.ports import ports_for
 from workspaces.usage import queries as usage_queries
 
-# --- estimates ------------------------------------------------------------------------------------
 # --- assumptions ----------------------------------------------------------------------------------
 ANSWER_CALLS: Final = Range(1, 2)
 """Calls to write the answer, and perhaps to check it."""

@@ -2,10 +2,10 @@
 
 Applied inside retrieval.
 
-A passage is left out if all that it states is dated, and nothing of it holds then; one that also
-states something without a date stays. Of a passage that stays, an answer does not rest on sentences
-dated otherwise. Dates are those of the text (``ingestion.extractors.periods``), not of the
-document.
+For a question about a date, a passage is left out if all that it states is dated, and nothing of it
+holds then; one that also states something without a date stays. Of a passage that stays, an answer
+does not rest on sentences dated otherwise. Dates are those of the text
+(``ingestion.extractors.periods``), not of the document.
 """
 
 from __future__ import annotations
