@@ -141,7 +141,7 @@ class JobQueue:
     interrupt: Callable[[Call, str], None]
     threads: int
     turn: Callable[[], AbstractContextManager[None]] = nullcontext
-    may_start: Callable[[Party], bool] = lambda _party: True
+    may_start: MayStart = _any
     begin: Callable[[Call], None] = lambda _call: None
 
     def claim(self, call: Call, worker: str) -> bool:
