@@ -127,7 +127,7 @@ class EntityVectors:
 
 
 def measured(source: dataset.Dataset, filled: dataset.Filled, begun: Begun) -> dict[str, Any]:
-    with patch.object(local.entity_weights, "begun", begun):
+    with patch.object(local.keywords, "begun", begun):
         tally = runner.run_questions(source, Plan(("local",), KS), filled)["local"]
     return tally.summary(KS)
 

@@ -84,7 +84,7 @@ DELETE FROM ingestion_summarynode
 """
 
 
-def forget(
+def invalidate(
     workspace_id: uuid.UUID, chunks: Sequence[uuid.UUID], documents: Sequence[uuid.UUID] = ()
 ) -> None:
     """Remove what rests on the passages. Call before they are deleted.

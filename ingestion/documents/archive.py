@@ -268,7 +268,9 @@ def clear(workspace_id: uuid.UUID, documents: Sequence[uuid.UUID]) -> None:
     values = {"workspace": workspace_id, "documents": list(documents)}
     passages = Chunk.objects.in_workspace(workspace_id).filter(document_id__in=documents)
     with bulk_plans():
-        version_changes.forget(workspace_id, list(passages.values_list("pk", flat=True)), documents)
+        version_changes.invalidate(
+            workspace_id, list(passages.values_list("pk", flat=True)), documents
+        )
     forget(workspace_id, documents)
     passages.delete()
     run_sql(CORPUS_CHANGED, values)

@@ -22,7 +22,7 @@ from kb_project.text.words import terms
 from retrieval.answering.citations.citing import units
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Check, ChunkSpan, SpanOf, WrittenSentence
-from retrieval.search import scope
+from retrieval.search import as_of
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import Hit, hydrate
 from retrieval.search.scope_entities import left_out
@@ -316,7 +316,7 @@ def _holds(side: ChunkSpan, numbering: Numbering, date: str) -> bool:
     hit = numbering.sources.get(side.chunk_id)
     if hit is None and numbering.knows(side.chunk_id):
         hit = numbering.passage(numbering.number_of(side.chunk_id))
-    return hit is None or scope.holds(hit.text[side.start - hit.start : side.end - hit.start], date)
+    return hit is None or as_of.holds(hit.text[side.start - hit.start : side.end - hit.start], date)
 
 
 def _is_inside(side: ChunkSpan, hit: Hit) -> bool:

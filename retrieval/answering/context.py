@@ -15,7 +15,7 @@ from uuid import UUID
 from kb_project.llm.tokens import count_tokens, truncate_tokens
 from kb_project.prompt import fenced
 from retrieval.answering.citations.labels import Numbering, labels_in
-from retrieval.search import scope
+from retrieval.search import as_of
 from retrieval.search.results import Hit, ModeResult, Point, Record, RecordKind, Shares
 
 LEAST: Final = 24
@@ -175,7 +175,7 @@ def _passages(hits: Sequence[Hit], reading: Sequence[UUID], date: str) -> list[I
 
 def _passage(number: int, hit: Hit, date: str) -> Item:
     place = " > ".join(_line(one) for one in (hit.title, *hit.heading_path))
-    inside = f"{place}\n{scope.holding(hit.text, date)}"
+    inside = f"{place}\n{as_of.holding(hit.text, date)}"
     text = f"[{number}]\n{fenced(inside, 'passage')}"
     return _item(text, str(number), (str(number),), hit.chunk_id)
 

@@ -34,7 +34,7 @@ from retrieval.answering.features import Candidate
 from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.models import Outcome
-from retrieval.search import scope, sentences
+from retrieval.search import as_of, sentences
 from retrieval.search.answer_kinds import Kind, spans_of_kind
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.query_features import QuestionFeatures, read
@@ -377,7 +377,7 @@ def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence]
             marked=(one.bold,) if one.bold else (),
         )
         for one in composed
-        if scope.holds(one.text, query.as_of)
+        if as_of.holds(one.text, query.as_of)
     ]
     return (written, numbering) if written else None
 

@@ -30,7 +30,7 @@ from kb_project.text.languages import HAN
 from kb_project.text.values import SPELT_OTHERWISE
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
-from retrieval.search import query_features, scope, scope_entities, sentences, sql
+from retrieval.search import as_of, query_features, scope_entities, sentences, sql
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit, hydrate
@@ -85,7 +85,7 @@ def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) ->
     if vector is not None:
         cosines = sentences.cosines(query, vector, [hit.chunk_id for hit in found], chunks)
     hits = [*found, *_passages_of_nearest(query, found, cosines)]
-    said = [one for one in candidates(hits) if scope.holds(one.said, query.as_of)]
+    said = [one for one in candidates(hits) if as_of.holds(one.said, query.as_of)]
     return of_candidates(sought, hits, said, cosines, Rarity(dict(frequencies), chunks))
 
 

@@ -90,7 +90,7 @@ def estimate_for_making(*, workspace: Workspace, number: int) -> Estimate:
         return _estimate(workspace, effort, number, number)
 
 
-def sentences(estimate: Estimate) -> list[str]:
+def estimate_sentences(estimate: Estimate) -> list[str]:
     """Return the estimate in plain words, the same on the page, in the API and on the command
     line."""
     if not estimate.uses_model:

@@ -197,7 +197,7 @@ def evaluate_workspace(
         workspace=workspace, question_set=question_set, modes=list(plan.modes), answers=answers
     )
     if not estimate.is_free:
-        say(" ".join(control.sentences(estimate)))
+        say(" ".join(control.estimate_sentences(estimate)))
     run = control.run_start(
         workspace=workspace,
         order=Order(worker=claims.worker_name()),

@@ -23,7 +23,7 @@ from kb_project.graph.walk import names_in
 from kb_project.graph.walk_index import NO_ENTITY, WalkIndex
 from kb_project.ports import graph_reader
 from kb_project.text.names import normalise_name
-from retrieval.search import hybrid, query_features, scope, walk
+from retrieval.search import as_of, hybrid, query_features, walk
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import (
     Connection,
@@ -183,7 +183,7 @@ def _supported(query: Query, paths: Sequence[GraphPath]) -> tuple[tuple[Step, ..
     edges = {edge.id: edge for path in paths for edge in path.edges}
     spans = graph_queries.evidence_spans(query.workspace_id, edges, QUOTES, query.documents)
     spans = {
-        edge: [span for span in said if scope.holds(span.text, query.as_of)]
+        edge: [span for span in said if as_of.holds(span.text, query.as_of)]
         for edge, said in spans.items()
     }
     views = graph_queries.path_views(query.workspace_id, paths)

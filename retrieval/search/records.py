@@ -22,7 +22,7 @@ from uuid import UUID
 from kb_project.sql import Row, run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.words import terms
-from retrieval.search import query_features, records_sql, scope
+from retrieval.search import as_of, query_features, records_sql
 from retrieval.search.keywords import GraphView, passages_of
 from retrieval.search.query import Query
 from retrieval.search.results import Record, RecordKind
@@ -148,7 +148,7 @@ def _entity_texts(
         for chunk_id in kept[one.id]:
             if (one.id, chunk_id) in named:
                 sentence = passages[chunk_id].sentence_at(named[one.id, chunk_id])
-                return sentence if scope.holds(sentence, query.as_of) else ""
+                return sentence if as_of.holds(sentence, query.as_of) else ""
         return ""
 
     return {
@@ -163,7 +163,7 @@ def _quoted(entity: EntityFacts, passages: Mapping[UUID, ScopedPassage], date: s
         for chunk_id, start, end in entity.sources
         if chunk_id in passages
     )
-    held = (quote for quote in quotes if quote and scope.holds(quote, date))
+    held = (quote for quote in quotes if quote and as_of.holds(quote, date))
     return " ".join(dict.fromkeys(held))
 
 

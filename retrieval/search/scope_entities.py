@@ -18,10 +18,10 @@ from kb_project.errors import InputError
 from kb_project.sql import run_sql
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.words import Word, is_unspaced, terms, words
-from retrieval.search import hybrid, sql
+from retrieval.search import as_of, hybrid, sql
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult, Point, Record, RecordKind
-from retrieval.search.scope import Scope, not_holding
+from retrieval.search.scope import Scope
 
 LONGEST_TEXT: Final = 8_000
 """Characters of a text that are searched."""
@@ -198,7 +198,7 @@ def _passages(found: ModeResult) -> list[UUID]:
 def left_out(query: Query, chunks: Sequence[UUID]) -> set[UUID]:
     """Return the passages that are about an excluded name, or dated otherwise than the question;
     call in the workspace's scope."""
-    return _about_excluded(query, chunks) | not_holding(query, chunks)
+    return _about_excluded(query, chunks) | as_of.not_holding(query, chunks)
 
 
 def _about_excluded(query: Query, chunks: Sequence[UUID]) -> set[UUID]:

@@ -109,7 +109,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     # --- sign-up ---------------------------------------------------------------------------------
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        return sign_in.is_open(request)
+        return sign_in.may_sign_up(request)
 
     def is_email_verified(self, request: HttpRequest, email: str) -> bool:
         return sign_in.is_invited(request, email) or super().is_email_verified(request, email)
@@ -192,7 +192,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     """OpenID Connect: its people may create accounts, where the installation allows that."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        return bool(settings.OIDC_SIGN_UP) or sign_in.is_open(request)
+        return bool(settings.OIDC_SIGN_UP) or sign_in.may_sign_up(request)
 
     def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> User:
         user: User = super().save_user(request, sociallogin, form)

@@ -39,7 +39,7 @@ class _ChosenPassword:
 class SignUpForm(_ChosenPassword, account_forms.SignupForm):
     def clean_email(self) -> str:
         email: str = super().clean_email()
-        if not sign_in.is_allowed(context.request, email):
+        if not sign_in.may_sign_up_as(context.request, email):
             raise ValidationError("Accounts here are for some domains only, and this is not one.")
         return email
 

@@ -48,15 +48,15 @@ INVITATION: Final = "invitation"
 DOMAIN: Final = "domain"
 
 
-def is_open(request: HttpRequest) -> bool:
+def may_sign_up(request: HttpRequest) -> bool:
     """Whether this visitor may see the form. A domain is checked once the address is typed."""
     return settings.SIGN_UP in (OPEN, DOMAIN) or invitation_of(request) is not None
 
 
-def is_allowed(request: HttpRequest, email: str) -> bool:
+def may_sign_up_as(request: HttpRequest, email: str) -> bool:
     """Whether an account may be made for this address."""
     if settings.SIGN_UP != DOMAIN:
-        return is_open(request)
+        return may_sign_up(request)
     domain = email.rpartition("@")[2].lower()
     return domain in settings.SIGN_UP_DOMAINS or invitation_of(request) is not None
 

@@ -181,7 +181,7 @@ def remove(
     }
     run_sql(MARK_ENTITIES, values)
     run_sql(MARK_RELATIONSHIPS, values)
-    version_changes.forget(workspace_id, chunks)
+    version_changes.invalidate(workspace_id, chunks)
     Chunk.objects.in_workspace(workspace_id).filter(pk__in=chunks).delete()
 
 

@@ -95,7 +95,7 @@ class RunEstimateSerializer(serializers.Serializer[Any]):
     sentences = serializers.SerializerMethodField()
 
     def get_sentences(self, estimate: Estimate) -> list[str]:
-        return control.sentences(estimate)
+        return control.estimate_sentences(estimate)
 
 
 class RunEstimateApi(WorkspaceAPIView):

@@ -89,10 +89,10 @@ def _start_form(workspace: Workspace, found: QuestionSet) -> dict[str, Any]:
         "chosen": chosen,
         "ks": ", ".join(map(str, control.KS)),
         "estimate": estimate,
-        "sentences": control.sentences(estimate),
+        "sentences": control.estimate_sentences(estimate),
         "to_make": TO_MAKE,
         "most_made": making.MOST,
-        "making_sentences": control.sentences(to_make),
+        "making_sentences": control.estimate_sentences(to_make),
         "largest_file": LARGEST_FILE,
     }
 
@@ -113,7 +113,7 @@ def set_estimate(request: UserRequest, workspace: Workspace, set_id: UUID) -> Ht
             modes=list(plan.modes),
             answers="answers" in request.GET,
         )
-        context = {"estimate": estimate, "sentences": control.sentences(estimate)}
+        context = {"estimate": estimate, "sentences": control.estimate_sentences(estimate)}
     return render(request, "evaluation/estimate.html", context)
 
 

@@ -57,14 +57,14 @@ def test_without_a_model_nothing_costs_anything(workspace, made):
     found = estimate(workspace, made, "lexical", "dense", answers=True)
 
     assert (found.documents, found.passages.high, found.is_free) == (3, 6, True)
-    assert control.sentences(found) == ["Costs nothing: no model is called."]
+    assert control.estimate_sentences(found) == ["Costs nothing: no model is called."]
 
 
 def test_modes_that_only_read_rows_cost_nothing(workspace, made, with_chat):
     found = estimate(workspace, made, "lexical", "dense")
 
     assert found.is_free
-    assert control.sentences(found) == ["Costs nothing: these modes call no model."]
+    assert control.estimate_sentences(found) == ["Costs nothing: these modes call no model."]
 
 
 def test_answers_cost_their_writing_and_their_judging(workspace, made, with_chat):
@@ -77,7 +77,7 @@ def test_answers_cost_their_writing_and_their_judging(workspace, made, with_chat
     assert found.cost is not None
     assert 0 < found.cost.low < found.cost.high
     assert with_chat.requests == []
-    told = " ".join(control.sentences(found))
+    told = " ".join(control.estimate_sentences(found))
     assert "Cost:" in told
     assert "calls to the model" in told
 
@@ -93,7 +93,7 @@ def test_without_a_price_the_calls_are_told_and_the_cost_is_not_known(workspace,
     found = estimate(workspace, made, "lexical", answers=True)
 
     assert found.cost is None
-    assert "unknown" in control.sentences(found)[0]
+    assert "unknown" in control.estimate_sentences(found)[0]
 
 
 def test_a_budget_that_will_not_do_is_told(workspace, made, with_chat):
@@ -102,7 +102,7 @@ def test_a_budget_that_will_not_do_is_told(workspace, made, with_chat):
     found = estimate(workspace, made, "lexical", answers=True)
 
     assert found.is_surely_short
-    assert "will not be enough" in " ".join(control.sentences(found))
+    assert "will not be enough" in " ".join(control.estimate_sentences(found))
 
 
 def test_making_questions_is_priced_too(workspace, with_chat):
