@@ -3,8 +3,9 @@
 In: entities, relationships with their evidence, claims, mentions and communities.  Out: the rows of
 TopicStanding, TopicBridge and LoneDocument.
 Safe to repeat: the same graph gives the same rows, and a graph that has not changed since is not
-looked at again. In a large workspace, only the topics that changed are looked at, and all of them
-once a day: a name of another topic that changes its type may be missed until then.
+looked at again. In a large workspace, only the topics that changed are looked at, by the keys of
+their members, and all of them once a day: a name of another topic that changes its type may be
+missed until then.
 
 Each figure is a count that a reader can check. Centralities that follow whole paths (betweenness,
 PageRank) chose the same entities, and one betweenness of 50,000 entities takes minutes: see
@@ -17,6 +18,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, LiteralString
 from uuid import UUID
+
+from django.db.models import QuerySet
 
 from ingestion.knowledge.queries import UNTELLING
 from ingestion.models import Entity, IngestionJob, StructureState, TopicStanding
@@ -56,21 +59,22 @@ def renew(workspace_id: UUID) -> int:
         "least": LEAST,
     }
     with access.in_workspace(workspace_id), bulk_plans():
-        # First, so that whatever changes meanwhile is looked at next time.
-        [(found,)] = run_sql(sql.DIGEST, given)
-        digest = f"{METHOD}:{found}"
         states = StructureState.objects.in_workspace(workspace_id)
         state = states.first()
-        if state and state.digest == digest:
-            return 0
-        given["topics"] = None
-        given["named"] = inside = _named(workspace_id)
+        entities = Entity.objects.in_workspace(workspace_id)
         if state and _is_long_and_recent(state):
-            given["topics"] = [id_ for (id_,) in run_sql(sql.CHANGED, given)]
-            members = {id_ for (id_,) in run_sql(sql.MEMBERS, given)}
-            inside = [id_ for id_ in inside if id_ in members]
+            digest = f"{METHOD}:"  # of no graph: the next time, all are looked at
+            given |= _changed(given, entities)
+        else:
+            # First, so that whatever changes meanwhile is looked at next time.
+            [(found,)] = run_sql(sql.DIGEST, given)
+            digest = f"{METHOD}:{found}"
+            if state and state.digest == digest:
+                return 0
+            named = _named(entities)
+            given |= {"topics": None, "named": named, "inside": named}
         # Asked first: the planner would take them for a handful, and join all members of a topic.
-        told = [id_ for (id_,) in run_sql(sql.TOLD, {**given, "named": inside})]
+        told = [id_ for (id_,) in run_sql(sql.TOLD, given)]
         central = run_sql(sql.CENTRAL, {**given, "told": told, "most": CENTRAL_SHOWN})
         documented = run_sql(sql.DOCUMENTED, {**given, "most": DOCUMENTED_SHOWN})
         bridges = run_sql(sql.BRIDGES, {**given, "most": BRIDGES_OF_PAIR, "share": LEAST_SHARE})
@@ -96,10 +100,19 @@ def _is_long_and_recent(state: StructureState) -> bool:
     return is_of_method and is_long_and_recent(state.seconds, state.computed_at)
 
 
-def _named(workspace_id: UUID) -> list[UUID]:
+def _changed(given: dict[str, Any], entities: QuerySet[Entity]) -> dict[str, Any]:
+    """The topics that changed, whoever is inside, and these with whoever is linked to them."""
+    given = {**given, "topics": [id_ for (id_,) in run_sql(sql.CHANGED, given)]}
+    members = {id_ for (id_,) in run_sql(sql.MEMBERS, given)}
+    near = [id_ for (id_,) in run_sql(sql.NEAR, given)]
+    named = _named(entities.filter(id__among=near))
+    inside = [id_ for id_ in named if id_ in members]
+    return {"topics": given["topics"], "named": named, "inside": inside}
+
+
+def _named(entities: QuerySet[Entity]) -> list[UUID]:
     """People, organisations, places, works and the like: no terms, nationalities or dates."""
-    rows = Entity.objects.in_workspace(workspace_id).exclude(UNTELLING)
-    return list(rows.values_list("pk", flat=True))
+    return list(entities.exclude(UNTELLING).values_list("pk", flat=True))
 
 
 def _replace(

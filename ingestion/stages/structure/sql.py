@@ -37,29 +37,52 @@ SELECT md5(concat_ws(' ',
            WHERE workspace_id = %(workspace)s) AS searched)))
 """
 
-# Topics of which anything has changed since their report, and the members of some topics.
+# Topics of which anything has changed since their report, the members of some topics, and these
+# with all that a fact or claim links to one of them.
 CHANGED: Final[LiteralString] = """
-SELECT id FROM ingestion_community WHERE workspace_id = %(workspace)s AND is_changed
+SELECT id FROM ingestion_community
+ WHERE workspace_id = %(workspace)s AND is_changed AND id <> %(rest)s
 """
 MEMBERS: Final[LiteralString] = """
 SELECT DISTINCT entity_id FROM ingestion_communitymember
  WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
 """
 
+NEAR: Final[LiteralString] = """
+WITH member AS MATERIALIZED (
+    SELECT DISTINCT entity_id FROM ingestion_communitymember
+     WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])
+)
+SELECT entity_id FROM member
+ UNION
+SELECT target_id FROM ingestion_relationship
+ WHERE workspace_id = %(workspace)s AND source_id = ANY (ARRAY(SELECT entity_id FROM member))
+ UNION
+SELECT source_id FROM ingestion_relationship
+ WHERE workspace_id = %(workspace)s AND target_id = ANY (ARRAY(SELECT entity_id FROM member))
+ UNION
+SELECT unnest(ARRAY[subject_id, object_id]) FROM ingestion_claim
+ WHERE workspace_id = %(workspace)s
+   AND ARRAY[subject_id, object_id] && ARRAY(SELECT entity_id FROM member)
+"""
+
 # Entities whose facts are in two passages: one passage, often a list of names, makes nothing
 # central, and most names are in one.
 TOLD: Final[LiteralString] = """
-WITH link (fact, entity_id) AS (
-    SELECT id, source_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+WITH link (fact, entity_id) AS MATERIALIZED (
+    SELECT id, source_id FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND source_id = ANY (%(inside)s::uuid[])
     UNION ALL
-    SELECT id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
+    SELECT id, target_id FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s AND target_id = ANY (%(inside)s::uuid[])
 )
 SELECT entity_id
 FROM (SELECT DISTINCT link.entity_id, evidence.chunk_id
       FROM link
       JOIN ingestion_evidence AS evidence
         ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = link.fact
-      WHERE link.entity_id = ANY (%(named)s::uuid[])) AS pair
+       AND (%(topics)s::uuid[] IS NULL
+            OR evidence.relationship_id = ANY (ARRAY(SELECT fact FROM link)))) AS pair
 GROUP BY entity_id HAVING count(*) >= %(least)s
 """
 
@@ -117,12 +140,19 @@ WITH member AS MATERIALIZED (
     SELECT community_id, entity_id FROM ingestion_communitymember
     WHERE workspace_id = %(workspace)s AND community_id <> %(rest)s
       AND (%(topics)s::uuid[] IS NULL OR community_id = ANY (%(topics)s::uuid[]))
+), link AS MATERIALIZED (
+    SELECT id, source_id, target_id FROM ingestion_relationship
+    WHERE workspace_id = %(workspace)s
+      AND (%(topics)s::uuid[] IS NULL
+           OR source_id = ANY (ARRAY(SELECT entity_id FROM member))
+           OR target_id = ANY (ARRAY(SELECT entity_id FROM member)))
 ), told AS MATERIALIZED (
     SELECT link.source_id, link.target_id, link.id, evidence.document_id, evidence.chunk_id
     FROM ingestion_evidence AS evidence
-    JOIN ingestion_relationship AS link
-      ON link.workspace_id = %(workspace)s AND link.id = evidence.relationship_id
+    JOIN link ON link.id = evidence.relationship_id
     WHERE evidence.workspace_id = %(workspace)s AND evidence.kind = 'stated'
+      AND (%(topics)s::uuid[] IS NULL
+           OR evidence.relationship_id = ANY (ARRAY(SELECT id FROM link)))
 ), said (entity_id, other_id, fact, document_id, chunk_id) AS (
     SELECT source_id, target_id, id, document_id, chunk_id FROM told
     UNION ALL
@@ -155,13 +185,16 @@ FROM placed WHERE place <= %(most)s
 """
 
 # Facts between two topics of the first level, and the entities that several of them go through.
-# What a single document names joins topics within that document only.
+# What a single document names joins topics within that document only. Only topics that changed are
+# looked at, but with every other.
 BRIDGES: Final[LiteralString] = """
 WITH home AS MATERIALIZED (
     SELECT entity_id, community_id FROM ingestion_communitymember
     WHERE workspace_id = %(workspace)s AND community_id = ANY (ARRAY(
           SELECT id FROM ingestion_community
           WHERE workspace_id = %(workspace)s AND level = 0 AND id <> %(rest)s))
+), changed AS MATERIALIZED (
+    SELECT entity_id FROM home WHERE community_id = ANY (%(topics)s::uuid[])
 ), across AS MATERIALIZED (
     SELECT link.source_id, link.target_id, mine.community_id AS source_home,
            theirs.community_id AS target_home
@@ -169,6 +202,9 @@ WITH home AS MATERIALIZED (
     JOIN home AS mine ON mine.entity_id = link.source_id
     JOIN home AS theirs ON theirs.entity_id = link.target_id
     WHERE link.workspace_id = %(workspace)s AND mine.community_id <> theirs.community_id
+      AND (%(topics)s::uuid[] IS NULL
+           OR link.source_id = ANY (ARRAY(SELECT entity_id FROM changed))
+           OR link.target_id = ANY (ARRAY(SELECT entity_id FROM changed)))
 ), crossing AS (
     SELECT entity_id, community_id, other_id, count(*) AS facts
     FROM (SELECT source_id, source_home, target_home FROM across
@@ -227,7 +263,11 @@ CLEAR: Final[tuple[LiteralString, ...]] = (
     DELETE FROM ingestion_topicstanding WHERE workspace_id = %(workspace)s
        AND (%(topics)s::uuid[] IS NULL OR community_id = ANY (%(topics)s::uuid[]))
     """,
-    "DELETE FROM ingestion_topicbridge WHERE workspace_id = %(workspace)s",
+    """
+    DELETE FROM ingestion_topicbridge WHERE workspace_id = %(workspace)s
+       AND (%(topics)s::uuid[] IS NULL OR community_id = ANY (%(topics)s::uuid[])
+            OR other_id = ANY (%(topics)s::uuid[]))
+    """,
     "DELETE FROM ingestion_lonedocument WHERE workspace_id = %(workspace)s",
 )
 
