@@ -94,8 +94,10 @@ def _clusters(workspace_id: UUID, graph: Graph, old: Sequence[Cluster]) -> Seque
     """The earlier clusters with what changed since; those of the whole graph when that is due."""
     names = [one.name for one in fields(keeping.Figures)]
     if last := Clustering.objects.in_workspace(workspace_id).values(*names).first():
-        told = _sentences(workspace_id, graph.outside_largest(LARGE))
-        clusters, now = keeping.brought_up_to_date(graph.told(*told), old)
+        unclear = graph.outside_largest(LARGE, keeping.gathered(old))
+        clusters, now = keeping.brought_up_to_date(
+            graph.told(*_sentences(workspace_id, unclear)), old
+        )
         if not keeping.is_due(now, keeping.Figures(**last)):
             return clusters
     graph = graph.told(*_sentences(workspace_id, None))
@@ -105,13 +107,19 @@ def _clusters(workspace_id: UUID, graph: Graph, old: Sequence[Cluster]) -> Seque
 
 
 def _load(workspace_id: UUID) -> dict[UUID, Group]:
-    rows = stream_sql(sql.COMMUNITIES, {"workspace": workspace_id})
-    return {
-        id_: Group(
-            id_, level, parent, frozenset(np.frombuffer(members or b"", ">i4").tolist()), size
-        )
-        for id_, level, parent, size, members in rows
-    }
+    """The communities by id, parts before what they are part of."""
+    found: dict[UUID, Group] = {}
+    parts: defaultdict[UUID | None, list[frozenset[int]]] = defaultdict(list)
+    for id_, level, parent, size, packed in stream_sql(
+        sql.COMMUNITIES, {"workspace": workspace_id}
+    ):
+        if packed is None:
+            members = frozenset[int]().union(*parts[id_])
+        else:
+            members = frozenset(np.frombuffer(packed, ">i4").tolist())
+        found[id_] = Group(id_, level, parent, members, size)
+        parts[parent].append(members)
+    return found
 
 
 def _graph(workspace_id: UUID, size: int) -> Graph:
@@ -123,7 +131,7 @@ def _graph(workspace_id: UUID, size: int) -> Graph:
 def _sentences(workspace_id: UUID, nodes: Sequence[int] | None) -> tuple[Indexes, Indexes]:
     """Both ends, and the first and last sentence, of the relationships of some entities, or all."""
     values = {"workspace": workspace_id, "places": PLACES, "nodes": nodes}
-    [(ends, sentences)] = run_sql(sql.SENTENCES, values)
+    [(ends, sentences)] = run_sql(sql.SENTENCES if nodes is None else sql.SENTENCES_OF, values)
     return _pairs(ends, ">i4"), _pairs(sentences, ">i8")
 
 
@@ -282,8 +290,9 @@ def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
             found.added.append(group)
         elif before.without_members != group.without_members:
             found.moved.append(group)
-        members = before.members if before else frozenset()
-        if has_others := group.members != members:
+        members = before.members if before else frozenset[int]()
+        # Of most, they are not even copied: no need to look at each.
+        if has_others := group.members is not members and group.members != members:
             found.joined.extend((group.id, entity) for entity in sorted(group.members - members))
             found.left.extend((group.id, entity) for entity in sorted(members - group.members))
         is_same = before is not None and not has_others and before.size == group.size

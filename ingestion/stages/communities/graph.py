@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
@@ -78,12 +78,21 @@ class Graph:
         starts = np.flatnonzero(np.diff(self.component_of[order])) + 1
         return [component.tolist() for component in np.split(order, starts)]
 
-    def outside_largest(self, least: int) -> list[int] | None:
-        """The nodes outside the largest component; None if that has fewer than ``least``."""
+    def outside_largest(self, least: int, gathered: Collection[int]) -> list[int] | None:
+        """The nodes outside the largest component; None if that has fewer than ``least``.
+
+        Without those of components whose nodes are all ``gathered``: they stay so, however many
+        sentences they rest on.
+        """
         sizes = np.bincount(self.component_of, minlength=1)
         if sizes.max() < least:
             return None
-        found: list[int] = np.flatnonzero(self.component_of != sizes.argmax()).tolist()
+        is_gathered = np.zeros(self.size, np.bool_)
+        is_gathered[list(gathered)] = True
+        is_unclear = np.zeros(len(sizes), np.bool_)
+        is_unclear[self.component_of[~is_gathered]] = True
+        is_unclear[sizes.argmax()] = False
+        found: list[int] = np.flatnonzero(is_unclear[self.component_of]).tolist()
         return found
 
     def sentences_by_component(self) -> Indexes:

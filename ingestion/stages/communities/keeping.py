@@ -93,10 +93,15 @@ def is_due(now: Figures, last: Figures) -> bool:
 
 def brought_up_to_date(graph: Graph, old: Sequence[Cluster]) -> tuple[Sequence[Cluster], Figures]:
     """The old clusters with what changed since, without clustering the whole graph again."""
-    gathered = {entity for one in old if one.is_rest for entity in one.members}
+    apart = gathered(old)
     roots = (one.members for one in old if one.level == 0)
-    settled = frozenset[int]().union(*roots) - gathered
-    return _kept(hierarchy(graph, settled=settled, apart=gathered), old, graph)
+    settled = frozenset[int]().union(*roots) - apart
+    return _kept(hierarchy(graph, settled=settled, apart=apart), old, graph)
+
+
+def gathered(clusters: Iterable[Cluster]) -> frozenset[int]:
+    """The entities that were too little for a topic."""
+    return frozenset[int]().union(*(one.members for one in clusters if one.is_rest))
 
 
 def kept_or_new(

@@ -24,10 +24,10 @@ JOIN numbered_entities AS target ON target.id = relationship.target_id
 WHERE relationship.workspace_id = %(workspace)s
 """
 
-# The first and the last sentence of the relationships of some entities. Overlapping chunks repeat
-# a sentence; its offset in the document identifies it. Which is the first and the last depends on
-# when documents were added, not on their ids: one that is added again has another.
-SENTENCES: Final[LiteralString] = """
+# The first and the last sentence of all relationships, or of those of some entities. Overlapping
+# chunks repeat a sentence; its offset in the document identifies it. Which is the first and the
+# last depends on when documents were added, not on their ids: one that is added again has another.
+_LINKED: Final[LiteralString] = """
 WITH document AS MATERIALIZED (
     SELECT id, row_number() OVER (ORDER BY created_at, id) * %(places)s AS place
       FROM ingestion_document WHERE workspace_id = %(workspace)s
@@ -37,7 +37,8 @@ WITH document AS MATERIALIZED (
       JOIN ingestion_relationship AS relationship
         ON relationship.workspace_id = %(workspace)s AND relationship.source_id = source.id
       JOIN numbered_entities AS target ON target.id = relationship.target_id
-     WHERE %(nodes)s::int[] IS NULL OR source.number = ANY (%(nodes)s::int[])
+"""
+_TOLD: Final[LiteralString] = """
 )
 SELECT coalesce(string_agg(int4send(source) || int4send(target), ''::bytea), ''),
        coalesce(string_agg(int8send(first) || int8send(last), ''::bytea), '')
@@ -46,19 +47,40 @@ FROM (SELECT source, target, min(document.place + evidence.start) AS first,
         FROM link
         JOIN ingestion_evidence AS evidence
           ON evidence.workspace_id = %(workspace)s AND evidence.relationship_id = link.id
+"""
+_GROUPED: Final[LiteralString] = """
         JOIN document ON document.id = evidence.document_id
        GROUP BY source, target) AS told
 """
+_OF_SOME: Final[LiteralString] = """
+     WHERE relationship.source_id = ANY (ARRAY(
+           SELECT id FROM numbered_entities WHERE number = ANY (%(nodes)s::int[])))
+"""
+_ABOUT_THESE: Final[LiteralString] = """
+         AND evidence.relationship_id = ANY (ARRAY(SELECT id FROM link))
+"""
+SENTENCES: Final[LiteralString] = _LINKED + _TOLD + _GROUPED
+SENTENCES_OF: Final[LiteralString] = _LINKED + _OF_SOME + _TOLD + _ABOUT_THESE + _GROUPED
 
+# Members are read of those alone whose parts do not have them all: a fifth of all memberships.
 COMMUNITIES: Final[LiteralString] = """
+WITH community AS MATERIALIZED (
+    SELECT id, level, parent_id, size FROM ingestion_community WHERE workspace_id = %(workspace)s
+), unread AS (
+    SELECT parent_id AS id, sum(size) AS size FROM community GROUP BY parent_id
+), read AS MATERIALIZED (
+    SELECT community.id FROM community LEFT JOIN unread USING (id)
+     WHERE unread.size IS DISTINCT FROM community.size
+)
 SELECT id, level, parent_id, size, members
-FROM ingestion_community AS community
+FROM community
 LEFT JOIN (SELECT community_id, string_agg(int4send(entity.number), ''::bytea) AS members
-             FROM ingestion_communitymember AS member
+             FROM read
+             JOIN ingestion_communitymember AS member
+               ON member.workspace_id = %(workspace)s AND member.community_id = read.id
              JOIN numbered_entities AS entity ON entity.id = member.entity_id
-            WHERE member.workspace_id = %(workspace)s
             GROUP BY community_id) AS membership ON community_id = community.id
-WHERE community.workspace_id = %(workspace)s
+ORDER BY level DESC
 """
 
 REMOVE: Final[LiteralString] = """

@@ -148,6 +148,15 @@ def test_only_what_is_around_a_change_moves():
     ]
 
 
+def test_sentences_matter_only_where_not_all_is_gathered_already():
+    parts = [NODES[:5], NODES[5:9], NODES[9:13]]
+    graph = graph_of(13, [link for part in parts for link in clique(part)])
+
+    assert graph.outside_largest(5, parts[1]) == parts[2]
+    assert graph.outside_largest(5, parts[1][1:]) == NODES[5:13]
+    assert graph.outside_largest(6, parts[1]) is None
+
+
 def test_new_parts_and_what_is_too_small_are_placed_without_the_rest():
     first, second, new = groups(3)
     lone, other = NODES[18], NODES[19]
