@@ -28,6 +28,9 @@ NAMES: Final[LiteralString] = """
 SELECT m.chunk_id, m.entity_id, m.start, m."end", e.key, e.type
   FROM ingestion_mention AS m
   JOIN ingestion_entity AS e ON e.workspace_id = %(workspace)s AND e.id = m.entity_id
+   AND e.id = ANY (ARRAY(
+       SELECT entity_id FROM ingestion_mention
+        WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])))
  WHERE m.workspace_id = %(workspace)s AND m.chunk_id = ANY(%(chunks)s::uuid[])
 """
 
