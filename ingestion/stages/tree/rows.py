@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from struct import Struct
 from typing import Any, Final, LiteralString
@@ -17,7 +18,7 @@ from ingestion.stages.tree.layout import Layout
 from ingestion.vectors.chunks import vectors_of
 from kb_project.llm.ports import Vectors
 from kb_project.sql import ROWS_AT_ONCE, run_sql
-from kb_project.text.regions import from_json
+from kb_project.text.regions import Region, from_json
 from kb_project.text.words import one_line
 
 # Documents of several chunks, all with a vector, whose tree is missing or was made from other
@@ -205,6 +206,7 @@ SELECT coalesce((SELECT job.state = 'done' OR job.state = 'running' AND NOT EXIS
 
 
 EDGE: Final = Struct("!16sd")
+KEPT_REGIONS: Final = 1 << 12
 
 
 def _vectors(sent: Sequence[bytes]) -> Iterator[Vectors]:
@@ -228,9 +230,15 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
                 tokens=tokens,
                 vector=vector,
                 start=start,
-                regions=tuple(from_json(json.loads(regions))),
+                regions=_regions(regions),
             ),
         )
+
+
+@lru_cache(maxsize=KEPT_REGIONS)
+def _regions(stored: str) -> tuple[Region, ...]:
+    """Most passages have none, or the same few."""
+    return tuple(from_json(json.loads(stored)))
 
 
 @dataclass(frozen=True, slots=True)
