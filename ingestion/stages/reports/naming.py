@@ -90,10 +90,10 @@ class _Naming:
         subjects = self._subjects(list(ids), are_large=are_large)
         for parent, group in siblings.items():
             self.given |= {one.id: one.title for one in group}
-            wanted = [subjects[id_] for id_ in due[parent]]
-            together = [wanted] if len(group) <= MOST_TOGETHER else [[one] for one in wanted]
-            for siblings_asked in together:
-                self.given |= titles(siblings_asked, self._paths[parent])
+            if wanted := [subjects[id_] for id_ in due[parent]]:
+                together = [wanted] if len(group) <= MOST_TOGETHER else [[one] for one in wanted]
+                for siblings_asked in together:
+                    self.given |= titles(siblings_asked, self._paths[parent])
             self._add_paths(parent, group)
 
     def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:
@@ -103,13 +103,16 @@ class _Naming:
         return [one.id for one in (siblings if are_all else new) if one.id != self._rest]
 
     def _add_paths(self, parent: UUID | None, group: Iterable[_Topic]) -> None:
+        above, is_renamed = self._paths[parent], parent in self._renamed
         for one in group:
-            if one.id == self._rest:
+            if parent is None and one.id == self._rest:
                 # What is gathered under it belongs together in nothing: no title is taken.
-                self.given[one.id], self._paths[one.id] = OTHER_TOPICS, self._paths[None]
+                self.given[one.id], self._paths[one.id] = OTHER_TOPICS, above
+                title = OTHER_TOPICS
             else:
-                self._paths[one.id] = (*self._paths[parent], self.given[one.id])
-            if parent in self._renamed or self.given[one.id] != one.title:
+                title = self.given[one.id]
+                self._paths[one.id] = (*above, title)
+            if is_renamed or title != one.title:
                 self._renamed.add(one.id)
 
     def _subjects(

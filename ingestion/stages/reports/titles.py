@@ -88,8 +88,9 @@ class Section:
     """
 
     key: Hashable
-    headings: tuple[str, ...]
-    document: str
+    # The key tells passages apart: a hash of all headings took a second in a large workspace.
+    headings: tuple[str, ...] = field(hash=False)
+    document: str = field(hash=False)
 
     @property
     def all_headings(self) -> set[str]:
@@ -130,13 +131,18 @@ class _Elsewhere:
 
 def titles(siblings: Sequence[TitleSubject], taken: Iterable[str] = ()) -> dict[UUID, str]:
     """Title each of these sibling topics: no two the same, none of the ``taken``."""
+    counts = {one.id: _headings(one.mentions) for one in siblings}
     of_heading: Counter[str] = Counter()
-    for one in siblings:
-        of_heading.update(_headings(one.mentions))
+    for of_one in counts.values():
+        of_heading.update(of_one)
     places = _places(chain.from_iterable(one.mentions for one in siblings))
     elsewhere = _Elsewhere(of_heading, {heading: len(of) for heading, of in places.items()})
     wanted = sorted(
-        ((score, title, one.id) for one in siblings for score, title in _ranked(one, elsewhere)),
+        (
+            (score, title, one.id)
+            for one in siblings
+            for score, title in _ranked(one, counts[one.id], elsewhere)
+        ),
         key=lambda found: (-found[0], found[1], found[2]),
     )
     given: dict[UUID, str] = {}
@@ -198,9 +204,11 @@ def _paths_below(mentions: Iterable[Section]) -> Mapping[str, set[tuple[str, ...
     return paths
 
 
-def _ranked(one: TitleSubject, elsewhere: _Elsewhere) -> Iterator[tuple[float, str]]:
-    """Acceptable titles, with their scores."""
-    best = _best_labels(one, elsewhere)
+def _ranked(
+    one: TitleSubject, counts: Mapping[str, int], elsewhere: _Elsewhere
+) -> Iterator[tuple[float, str]]:
+    """Acceptable titles, with their scores; ``counts`` are the mentions under each heading."""
+    best = _best_labels(one, counts, elsewhere)
     for label, score in best:
         # A single word is only better than no title at all.
         yield (score if words_in(label) >= FEWEST_WORDS else score / 1_000), label
@@ -210,13 +218,15 @@ def _ranked(one: TitleSubject, elsewhere: _Elsewhere) -> Iterator[tuple[float, s
             yield JOINED * (score + more) / 2, joined(label, other)
 
 
-def _best_labels(one: TitleSubject, elsewhere: _Elsewhere) -> list[tuple[str, float]]:
+def _best_labels(
+    one: TitleSubject, counts: Mapping[str, int], elsewhere: _Elsewhere
+) -> list[tuple[str, float]]:
     """The labels that fit the topic best, and no other, with their scores, 0 to 1.
 
     The best texts come first: a large topic has a hundred thousand headings, and few are read.
     """
     scores: dict[str, float] = {}
-    for score, text in sorted(_scored(one, elsewhere), key=itemgetter(0), reverse=True):
+    for score, text in sorted(_scored(one, counts, elsewhere), key=itemgetter(0), reverse=True):
         if len(scores) >= MOST_LABELS and score < [*scores.values()][MOST_LABELS - 1]:
             break
         for label in labels_of(text):
@@ -224,12 +234,14 @@ def _best_labels(one: TitleSubject, elsewhere: _Elsewhere) -> list[tuple[str, fl
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LABELS]
 
 
-def _scored(one: TitleSubject, elsewhere: _Elsewhere) -> Iterator[tuple[float, str]]:
+def _scored(
+    one: TitleSubject, counts: Mapping[str, int], elsewhere: _Elsewhere
+) -> Iterator[tuple[float, str]]:
     """How well each heading and name fits the topic."""
     documents = {section.document for section in one.mentions}
     below = _paths_below(one.mentions)
     total = one.mentions.total()
-    for heading, number in _headings(one.mentions).items():
+    for heading, number in counts.items():
         worth = (TITLED if heading in documents else 1.0) / len(below[heading]) ** SPREAD
         worth /= elsewhere.places.get(_unnumbered(heading), 1) ** REPEATED
         yield worth * 2 * number / (total + elsewhere.mentions[heading]), heading
