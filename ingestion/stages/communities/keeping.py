@@ -23,12 +23,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ingestion.stages.communities.clustering import (
-    MAX_SIZE,
-    MOST_SIBLINGS,
-    Cluster,
-    hierarchy,
-)
+from ingestion.stages.communities.clustering import MAX_SIZE, MOST_SIBLINGS, Cluster, hierarchy
 from ingestion.stages.communities.graph import Graph
 
 LEAST_QUALITY: Final = 0.9
