@@ -85,7 +85,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "workspaces.tokens.middleware.ApiSignInMiddleware",
     "workspaces.request_limits.RateLimitMiddleware",
-    "workspaces.people.services.ProfileMiddleware",
+    "workspaces.people.profiles.ProfileMiddleware",
     "kb_project.http.problems.ProblemMiddleware",
     "workspaces.access.forget_hidden",
     "kb_project.http.limits.RefusalMiddleware",

@@ -18,6 +18,7 @@ from workspaces.api import ApiRequest, WorkspaceAPIView, administering, checked,
 from workspaces.models import Capability, Membership, Role, Workspace
 from workspaces.people import (
     members,
+    profiles,
     queries as people_queries,
     services,
 )
@@ -173,7 +174,7 @@ class ProfileApi(APIView):
         """Omitted fields stay unchanged."""
 
         name = serializers.CharField(
-            required=False, allow_blank=True, max_length=services.PERSON_NAME_LENGTH
+            required=False, allow_blank=True, max_length=profiles.NAME_LENGTH
         )
         language = serializers.ChoiceField(required=False, choices=settings.LANGUAGES)
         time_zone = serializers.CharField(
@@ -211,7 +212,7 @@ class ProfileApi(APIView):
         check_no_token(request)
         given = checked(self.InputSerializer, request.data)
         return Response(
-            self.OutputSerializer(services.profile_update(user=request.user, **given)).data
+            self.OutputSerializer(profiles.profile_update(user=request.user, **given)).data
         )
 
 

@@ -8,16 +8,12 @@ from django import forms
 from django.conf import settings
 
 from workspaces.models import Role, User
-from workspaces.people.services import (
-    NAME_LENGTH,
-    PERSON_NAME_LENGTH,
-    SLUG_LENGTH,
-    time_zones,
-)
+from workspaces.people.profiles import NAME_LENGTH, time_zones
+from workspaces.people.services import NAME_LENGTH as WORKSPACE_NAME_LENGTH, SLUG_LENGTH
 
 
 class WorkspaceForm(forms.Form):
-    name = forms.CharField(max_length=NAME_LENGTH, label="Name")
+    name = forms.CharField(max_length=WORKSPACE_NAME_LENGTH, label="Name")
     slug = forms.SlugField(
         max_length=SLUG_LENGTH,
         required=False,
@@ -54,7 +50,7 @@ class LinkInvitationForm(RoleForm):
 
 class ProfileForm(forms.Form):
     name = forms.CharField(
-        max_length=PERSON_NAME_LENGTH,
+        max_length=NAME_LENGTH,
         required=False,
         label="Display name",
         help_text="What others see beside your work. Without one they see the part of your e-mail"

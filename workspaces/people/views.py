@@ -22,6 +22,7 @@ from workspaces.people import (
     invitations,
     inviting,
     members,
+    profiles,
     queries,
     services,
 )
@@ -278,7 +279,7 @@ def profile(request: UserRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form}
     if form.is_valid():
         try:
-            services.profile_update(user=request.user, **form.cleaned_data)
+            profiles.profile_update(user=request.user, **form.cleaned_data)
         except KBError as error:
             context["problem"] = error
         else:
