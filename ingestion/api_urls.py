@@ -10,7 +10,6 @@ from ingestion.curation import (
     api as curation,
     conflicts_api as conflicts,
     facts_api as facts,
-    facts_api as relationships,
     history_api as history,
 )
 from ingestion.documents.api import documents, lifecycle, processing, versions
@@ -145,15 +144,15 @@ urlpatterns = [
     path("entities/", include(entities)),
     path("graph/", include(parts_of_graph)),
     path("claims/", graph.ClaimListApi.as_view(), name="claim_list"),
-    path("relationships/", relationships.RelationshipListApi.as_view(), name="relationship_list"),
+    path("relationships/", facts.RelationshipListApi.as_view(), name="relationship_list"),
     path(
         "relationships/<uuid:relationship_id>/",
-        relationships.RelationshipApi.as_view(),
+        facts.RelationshipApi.as_view(),
         name="relationship",
     ),
     path(
         "relationships/<uuid:relationship_id>/evidence/",
-        relationships.RelationshipEvidenceApi.as_view(),
+        facts.RelationshipEvidenceApi.as_view(),
         name="relationship_evidence",
     ),
     path("claims/<uuid:claim_id>/", facts.ClaimApi.as_view(), name="claim"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
@@ -26,7 +25,7 @@ from ingestion.curation import (
 from ingestion.curation.effects import of_event
 from ingestion.curation.presenters import page_context, previewed
 from ingestion.documents import forms as document_forms, queries as document_queries
-from ingestion.history import queries, queries as history_queries, sentences
+from ingestion.history import queries, sentences
 from ingestion.history.queries import EventView
 from ingestion.knowledge import queries as knowledge_queries
 from ingestion.models import Document, Entity, EventKind, Verdict
@@ -101,7 +100,7 @@ def day_of(text: str) -> date | None:
 
 
 def history_page(
-    *, workspace: Workspace, wanted: Filter, subject_id: uuid.UUID | None = None
+    *, workspace: Workspace, wanted: Filter, subject_id: UUID | None = None
 ) -> HistoryPage:
     found = queries.events(
         workspace=workspace,
@@ -138,14 +137,7 @@ def shown_event(view: EventView) -> ShownEvent:
 
 
 # --- contexts of the pages ------------------------------------------------------------------------
-def workspace_context(*, workspace: Workspace, query: QueryDict) -> dict[str, Any]:
-    page = history_page(workspace=workspace, wanted=filter_of(query))
-    return page_context(workspace, "history", history=page)
-
-
-def entity_context(
-    *, workspace: Workspace, entity_id: uuid.UUID, query: QueryDict
-) -> dict[str, Any]:
+def entity_context(*, workspace: Workspace, entity_id: UUID, query: QueryDict) -> dict[str, Any]:
     """Build the context for an existing or deleted entity. Raises NotFoundError."""
     entity = Entity.objects.in_workspace(workspace).filter(pk=entity_id).first()
     former = entity or curation_queries.entity_gone(workspace=workspace, entity_id=entity_id)
@@ -161,7 +153,7 @@ def entity_context(
 
 
 def document_context(
-    *, workspace: Workspace, document_id: uuid.UUID, query: QueryDict
+    *, workspace: Workspace, document_id: UUID, query: QueryDict
 ) -> dict[str, Any]:
     """Build the context for a document, existing or deleted for good. Raises NotFoundError."""
     document = Document.objects.in_workspace(workspace).filter(pk=document_id).first()
@@ -174,7 +166,7 @@ def document_context(
     return page_context(workspace, "documents", document=document, name=name, history=page)
 
 
-def event_context(*, workspace: Workspace, event_id: uuid.UUID) -> dict[str, Any]:
+def event_context(*, workspace: Workspace, event_id: UUID) -> dict[str, Any]:
     """Build the context of one event, with a preview of undoing it. Raises NotFoundError."""
     event = queries.event_get(workspace=workspace, event_id=event_id)
     [view] = queries.event_views(workspace=workspace, rows=[event])
@@ -194,7 +186,8 @@ FOLLOWS: Final = "Facts and topics follow in a moment."
 
 @workspace_page(Capability.READ)
 def workspace_history(request: UserRequest, workspace: Workspace) -> HttpResponse:
-    context = workspace_context(workspace=workspace, query=request.GET)
+    page = history_page(workspace=workspace, wanted=filter_of(request.GET))
+    context = page_context(workspace, "history", history=page)
     return render(request, "ingestion/curation/workspace_history.html", context)
 
 
@@ -218,8 +211,8 @@ def event_detail(request: UserRequest, workspace: Workspace, event_id: UUID) -> 
 
 @workspace_page(Capability.READ, "POST", at_source=True)
 def event_undo(request: UserRequest, workspace: Workspace, event_id: UUID) -> HttpResponse:
-    event = history_queries.event_get(workspace=workspace, event_id=event_id)
-    if history_queries.is_of_documents(event):
+    event = queries.event_get(workspace=workspace, event_id=event_id)
+    if queries.is_of_documents(event):
         access.workspace_for_writing(user=request.user, workspace_id=workspace.pk)
     else:
         access.workspace_for_curating(user=request.user, workspace_id=workspace.pk)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import uuid
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -64,7 +63,7 @@ class TopicNode:
         return self.community.pk == other_topics_id(self.community.workspace_id)
 
 
-def topics_below(*, workspace: Workspace, parent: uuid.UUID | None) -> QuerySet[Community]:
+def topics_below(*, workspace: Workspace, parent: UUID | None) -> QuerySet[Community]:
     """The topics right below one, or those of the first level: biggest first.
 
     "Other topics" comes last, however large it is.
@@ -114,8 +113,8 @@ def topics_above(*, workspace: Workspace, community: Community) -> list[Communit
 
 
 def topics_to_choose(
-    workspace: Workspace, most: int, chosen: uuid.UUID | None = None
-) -> list[tuple[uuid.UUID, str]]:
+    workspace: Workspace, most: int, chosen: UUID | None = None
+) -> list[tuple[UUID, str]]:
     """The largest topics of the first level, by id, with their titles; "Other topics" last.
 
     The chosen one is in the list even if it is not among them.
@@ -144,10 +143,10 @@ class RecordReference:
     """
 
     kind: str
-    id: uuid.UUID
+    id: UUID
     label: str
     entity: Entity | None = None
-    community_id: uuid.UUID | None = None
+    community_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +194,7 @@ class TopicView:
         return sum(not view.sources for view in self.summary)
 
 
-def community_get(*, workspace: Workspace, community_id: uuid.UUID) -> Community:
+def community_get(*, workspace: Workspace, community_id: UUID) -> Community:
     """Raises NotFoundError."""
     rows = Community.objects.in_workspace(workspace)
     return found(rows.filter(pk=community_id).first(), "topic")
@@ -215,7 +214,7 @@ def unwritten_reports(*, workspace: Workspace) -> QuerySet[CommunityReport]:
     return rows.filter(problem__isnull=False)
 
 
-def topic_view(*, workspace: Workspace, community_id: uuid.UUID) -> TopicView:
+def topic_view(*, workspace: Workspace, community_id: UUID) -> TopicView:
     """Raises NotFoundError."""
     community = community_get(workspace=workspace, community_id=community_id)
     reports = CommunityReport.objects.in_workspace(workspace).select_related("community")
