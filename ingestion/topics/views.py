@@ -1,10 +1,16 @@
-"""Pages of topics and their reports."""
+"""Pages of topics, their reports, the tree beside them, and their map.
+
+A workspace may have tens of thousands of topics, and a level or a topic thousands of them: only the
+way to the topic on the page is open, and each level begins with its largest topics.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import sqrt
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
@@ -17,22 +23,218 @@ from django.views.decorators.http import require_http_methods
 
 from ingestion.knowledge import insights, topics
 from ingestion.knowledge.spans import SourceSpan
-from ingestion.knowledge.topics import FindingView, TopicView
+from ingestion.knowledge.topics import (
+    FindingView,
+    TopicNode,
+    TopicView,
+    topic_nodes,
+    topics_above,
+    topics_below,
+)
+from ingestion.models import Community
 from ingestion.models.communities import SMALLEST_WRITTEN
-from ingestion.topics import digests, presenters, services
+from ingestion.topics import digests, map as topic_maps, services
+from ingestion.topics.map import Drawing, MapLink, MapTopic, TopicMap
 from workspaces.models import Capability, Workspace
 from workspaces.pages import UserRequest, id_in, refusals_shown, workspace_page
 
+# --- what they show -------------------------------------------------------------------------------
+# --- the tree -------------------------------------------------------------------------------------
+PER_PAGE: Final = 24
+"""Topics of a level shown at a time, in the tree and on the page beside it."""
 
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A topic in the tree; ``below`` are its sub-topics if they are shown."""
+
+    node: TopicNode
+    below: Level | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Topics right below ``parent``, or of the first level; ``left`` counts those on later pages.
+
+    ``extra`` is on a later page but shown here, since it is open.
+    """
+
+    branches: tuple[Branch, ...]
+    parent: UUID | None
+    page: int = 1
+    left: int = 0
+    extra: UUID | None = None
+
+    @property
+    def following(self) -> int:
+        return self.page + 1
+
+
+def open_tree(*, workspace: Workspace, community: Community | None = None) -> Level:
+    """The first level, open down to a topic and its sub-topics; closed without one."""
+    path = [*topics_above(workspace=workspace, community=community), community] if community else []
+    return _opened(workspace, None, path)
+
+
+def tree_level(
+    *, workspace: Workspace, parent: UUID | None, page: int = 1, extra: UUID | None = None
+) -> Level:
+    """A page of a level with everything below it closed; ``extra`` is shown already."""
+    rows = topics_below(workspace=workspace, parent=parent)
+    total = rows.count()
+    first = (page - 1) * PER_PAGE
+    nodes = topic_nodes(workspace=workspace, communities=rows[first : first + PER_PAGE])
+    branches = tuple(Branch(node) for node in nodes if node.community.pk != extra)
+    return Level(branches, parent, page, max(0, total - first - PER_PAGE), extra)
+
+
+def _opened(workspace: Workspace, parent: UUID | None, path: Sequence[Community]) -> Level:
+    level = tree_level(workspace=workspace, parent=parent)
+    if not path:
+        return level
+    below = _opened(workspace, path[0].pk, path[1:])
+    branches = [
+        Branch(one.node, below if below.branches else None)
+        if one.node.community.pk == path[0].pk
+        else one
+        for one in level.branches
+    ]
+    if path[0].pk in {one.node.community.pk for one in branches}:
+        return Level(tuple(branches), parent, left=level.left)
+    [node] = topic_nodes(workspace=workspace, communities=path[:1])
+    branches.append(Branch(node, below if below.branches else None))
+    return Level(tuple(branches), parent, left=level.left - 1, extra=path[0].pk)
+
+
+# --- the map --------------------------------------------------------------------------------------
+CONNECTED: Final = 3
+"""Connected topics that a row names."""
+THICKEST: Final = 7
+LEVELS: Final = ("Broadest topics", "Sub-topics", "Their sub-topics")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A topic with those it is connected with most, each with the number of relationships."""
+
+    topic: MapTopic
+    connected: tuple[tuple[MapTopic, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """A topic as drawn, in whole units of the drawing; ``lines`` are its title's, with their y."""
+
+    row: Row
+    x: int
+    y: int
+    radius: int
+    lines: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+    thickness: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing for paper of one width."""
+
+    name: str
+    width: int
+    height: int
+    circles: tuple[Circle, ...]
+    lines: tuple[Line, ...]
+
+
+def map_context(
+    *,
+    workspace: Workspace,
+    level: int = 0,
+    within: UUID | None = None,
+) -> dict[str, Any]:
+    """Build the context of the map; empty if it would show fewer than two topics."""
+    found = topic_maps.topic_map(workspace=workspace, level=level, within=within)
+    if len(found.topics) < 2 and not level:
+        return {}
+    rows = rows_of(found)
+    return {
+        "map": found,
+        "map_rows": rows,
+        "map_pictures": [
+            _picture("wide", rows, found, topic_maps.WIDE),
+            _picture("narrow", rows, found, topic_maps.NARROW),
+        ],
+        "map_levels": levels_of(found) if within is None else [],
+    }
+
+
+def levels_of(found: TopicMap) -> list[tuple[int, str]]:
+    """The levels to choose from, if there are several."""
+    numbers = range(min(found.levels, len(LEVELS)))
+    return [(number, LEVELS[number]) for number in numbers] if found.levels > 1 else []
+
+
+def rows_of(found: TopicMap) -> list[Row]:
+    known = {topic.id: topic for topic in found.topics}
+    connected: defaultdict[UUID, list[tuple[MapTopic, int]]] = defaultdict(list)
+    for link in found.links:
+        connected[link.a].append((known[link.b], link.relationships))
+        connected[link.b].append((known[link.a], link.relationships))
+    return [Row(topic, tuple(connected[topic.id][:CONNECTED])) for topic in found.topics]
+
+
+def _picture(name: str, rows: Sequence[Row], found: TopicMap, width: int) -> Picture:
+    drawing = topic_maps.drawing(found.topics, width)
+    return Picture(
+        name,
+        drawing.width,
+        drawing.height,
+        tuple(
+            Circle(
+                row,
+                round(box.x),
+                round(box.y),
+                round(box.radius),
+                tuple(
+                    (text, round(box.y + box.radius + topic_maps.LINE_HEIGHT * (number + 0.8)))
+                    for number, text in enumerate(box.lines)
+                ),
+            )
+            for row, box in zip(rows, drawing.boxes, strict=True)
+        ),
+        tuple(_lines(found.topics, topic_maps.drawn(found.links), drawing)),
+    )
+
+
+def _lines(shown: Sequence[MapTopic], links: Sequence[MapLink], drawing: Drawing) -> list[Line]:
+    boxes = {topic.id: box for topic, box in zip(shown, drawing.boxes, strict=True)}
+    strongest = max((link.weight for link in links), default=0) or 1
+    return [
+        Line(
+            round(boxes[link.a].x),
+            round(boxes[link.a].y),
+            round(boxes[link.b].x),
+            round(boxes[link.b].y),
+            1 + round((THICKEST - 1) * sqrt(link.weight / strongest)),
+        )
+        for link in links
+    ]
+
+
+# --- the pages ------------------------------------------------------------------------------------
 @workspace_page(Capability.READ)
 def community_list(request: UserRequest, workspace: Workspace) -> HttpResponse:
     context = {"workspace": workspace, "section": "topics"}
-    context["level"] = presenters.open_tree(workspace=workspace)
+    context["level"] = open_tree(workspace=workspace)
     context |= _page(request, workspace, None)
     level = request.GET.get("level", "")
-    context |= presenters.map_context(
-        workspace=workspace, level=int(level) if level in ("1", "2") else 0
-    )
+    context |= map_context(workspace=workspace, level=int(level) if level in ("1", "2") else 0)
     context["bridges"] = insights.bridges(workspace=workspace)
     context |= unwritten(workspace)
     return render(request, "ingestion/community_list.html", context)
@@ -48,7 +250,7 @@ def community_detail(
         return redirect("ingestion:community_detail", workspace.slug, watched.topic)
     view = topics.topic_view(workspace=workspace, community_id=community_id)
     context = {"workspace": workspace, "section": "topics", "view": view}
-    context["level"] = presenters.open_tree(workspace=workspace, community=view.community)
+    context["level"] = open_tree(workspace=workspace, community=view.community)
     above = topics.topics_above(workspace=workspace, community=view.community)
     context["trail"] = topics.topic_nodes(workspace=workspace, communities=above)
     context |= _page(request, workspace, community_id)
@@ -57,7 +259,7 @@ def community_detail(
     if watched and not _is_prefetch(request):
         context["changed"] = services.topic_visit(workspace=workspace, watched=watched)
     if view.parts:
-        context |= presenters.map_context(workspace=workspace, within=community_id)
+        context |= map_context(workspace=workspace, within=community_id)
     context |= unwritten(workspace, view) | {"summary": numbered(view.summary)}
     return render(request, "ingestion/community_list.html", context)
 
@@ -65,7 +267,7 @@ def community_detail(
 def _page(request: HttpRequest, workspace: Workspace, parent: UUID | None) -> dict[str, Any]:
     """Build the context of a page of the topics right below one, or of the first level."""
     rows = topics.topics_below(workspace=workspace, parent=parent)
-    page = Paginator(rows, presenters.PER_PAGE).get_page(request.GET.get("page", ""))
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page", ""))
     nodes = topics.topic_nodes(workspace=workspace, communities=page.object_list)
     return {"page": page, "nodes": nodes}
 
@@ -74,7 +276,7 @@ def _page(request: HttpRequest, workspace: Workspace, parent: UUID | None) -> di
 def topic_tree(request: UserRequest, workspace: Workspace) -> HttpResponse:
     """Show more of the tree: a page of the topics below one, or of the first level."""
     page = request.GET.get("page", "")
-    level = presenters.tree_level(
+    level = tree_level(
         workspace=workspace,
         parent=id_in(request.GET.get("parent", "")),
         page=int(page) if page.isdecimal() and 0 < len(page) < 7 else 1,

@@ -35,7 +35,7 @@ class Support:
     ``schema`` and ``json`` are the two kinds of response_format, ``usage`` is token counts at the
     end of a stream. ``old_limit`` is the name ``max_tokens``; without it the limit is sent as
     ``max_completion_tokens``. ``cache_control`` marks what to keep of a prompt in the provider's
-    cache; only sent where ``prompt_cache`` knows of it.
+    cache; only sent where ``openai_client`` knows of it.
     """
 
     schema: bool = True

@@ -13,7 +13,7 @@ from ingestion.models import Community, EntityPosition
 from ingestion.models.communities import other_topics_id
 from ingestion.topics import map as topic_maps
 from ingestion.topics.map import NARROW, WIDE, Drawing, MapLink, MapTopic, drawing, drawn
-from ingestion.topics.presenters import map_context
+from ingestion.topics.views import map_context
 from tests import rows
 from tests.api import address, assert_nothing_there, client
 from tests.ingestion.pages import page_of

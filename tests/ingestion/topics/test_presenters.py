@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ingestion.models import Community
-from ingestion.topics import presenters
-from ingestion.topics.presenters import PER_PAGE, Level
+from ingestion.topics import views
+from ingestion.topics.views import PER_PAGE, Level
 from tests import rows
 from tests.ingestion.pages import address, client_of, page_of
 from workspaces import access
@@ -49,7 +49,7 @@ def communities(cast: rows.Cast, level: int) -> list[Community]:
 
 def opened(cast: rows.Cast, community: Community | None = None) -> Level:
     with access.in_workspace(cast.workspace.pk):
-        return presenters.open_tree(workspace=cast.workspace, community=community)
+        return views.open_tree(workspace=cast.workspace, community=community)
 
 
 def sizes(level: Level) -> list[int]:
@@ -76,7 +76,7 @@ def test_the_way_to_a_topic_is_open_even_from_a_later_page(cast: rows.Cast):
     [leaf] = way.below.branches[0].below.branches if way.below.branches[0].below else ()
     assert (leaf.node.parts, leaf.below) == (0, None)
     with access.in_workspace(cast.workspace.pk):
-        rest = presenters.tree_level(
+        rest = views.tree_level(
             workspace=cast.workspace, parent=None, page=level.following, extra=level.extra
         )
     assert (sizes(rest), rest.left) == ([3, 2], 0)
