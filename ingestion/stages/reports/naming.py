@@ -7,6 +7,7 @@ are titled each by itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
@@ -17,7 +18,7 @@ from uuid import UUID
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
 from ingestion.stages.reports import sections, titles_sql as sql
 from ingestion.stages.reports.sections import Passage
-from ingestion.stages.reports.titles import Name, TitleSubject, titles
+from ingestion.stages.reports.titles import Name, Section, TitleSubject, titles
 from kb_project.sql import run_sql
 
 MOST_NAMES: Final = 15
@@ -140,12 +141,26 @@ class _Naming:
         found = sections.passages(self._workspace_id, missing)
         self._passages |= {id_.bytes: passage for id_, passage in found.items()}
         for id_, packed in mentions:
-            subjects[id_].mentions.update(
-                passage.at(start)
-                for chunk, start in MENTION.iter_unpack(packed)
-                if (passage := self._passages.get(chunk))
-            )
+            subjects[id_].mentions = self._counted(packed)
         for (id_, links), group in groupby(run_sql(sql.NAMES, values), key=lambda row: row[:2]):
             subjects[id_].links = links
             subjects[id_].names = [Name(*row[2:]) for row in group]
         return subjects
+
+    def _counted(self, packed: bytes) -> Counter[Section]:
+        """How many of the mentions are in each section: few passages have more than one."""
+        found: Counter[Section] = Counter()
+        divided: dict[bytes, Passage] = {}
+        for chunk, number in Counter(chunk for chunk, _ in MENTION.iter_unpack(packed)).items():
+            passage = self._passages.get(chunk)
+            if passage and len(passage.sections) > 1:
+                divided[chunk] = passage
+            elif passage:
+                found[passage.sections[0]] = number
+        if divided:
+            found.update(
+                divided[chunk].at(start)
+                for chunk, start in MENTION.iter_unpack(packed)
+                if chunk in divided
+            )
+        return found
