@@ -369,10 +369,14 @@ def _is_good_enough(kept: Figures, new: Figures) -> bool:
 def _homes(clusters: Iterable[tuple[int, Cluster | _Topic]], size: int) -> Homes:
     """The last of these clusters that each entity is in."""
     homes = np.full(size, NOWHERE, np.int64)
-    found = [(index, one.members) for index, one in clusters]
+    numbered = list(clusters)
+    in_parts = Counter[int | None]()
+    for _, one in numbered:
+        in_parts[one.parent] += len(one.members)
+    # Of an entity in several, the last one is left: nothing is left where all are in parts.
+    found = [(index, one.members) for index, one in numbered if in_parts[index] != len(one.members)]
     sizes = np.array([len(members) for _, members in found], np.int64)
     entities = chain.from_iterable(members for _, members in found)
-    # Of an entity in several, the last one is left.
     indexes = np.repeat(np.array([index for index, _ in found], np.int64), sizes)
     homes[np.fromiter(entities, np.int64, sizes.sum())] = indexes
     return homes
