@@ -67,11 +67,11 @@ def _words_near(changed: Collection[Candidate], keys: Sequence[str]) -> set[str]
     spelled = {word for one in changed for word in blocks.spelled(one.spelt)}
     deleted = {part for word in spelled for part in blocks.deletes(word)}
     begun = {part[:3] for part in deleted}
-    for word in set(chain.from_iterable(map(str.split, keys))) - words:
+    for word in blocks.spelled(set(chain.from_iterable(map(str.split, keys))) - words):
         # How a word begins without one of its letters rules most words out.
         a, b, c, d = word[:1], word[1:2], word[2:3], word[3:4]
         may_be = not begun.isdisjoint((a + b + c, b + c + d, a + c + d, a + b + d))
-        if may_be and blocks.spelled([word]) and not deleted.isdisjoint(blocks.deletes(word)):
+        if may_be and not deleted.isdisjoint(blocks.deletes(word)):
             words.add(word)
     return words
 
@@ -89,7 +89,7 @@ def common_in(keys: Iterable[str], among: Iterable[Candidate]) -> Common:
     short = {one.key for one in among if one.is_initials}
     first = {key[0] for key in short}
     named = [tuple(key.split()) for key in keys]
-    words = Counter(chain.from_iterable(set(written_out(parts)) for parts in named))
+    words = Counter(chain.from_iterable(map(set, map(written_out, named))))
     initials = Counter[str]()
     for parts in named if short else ():
         if len(parts) > 1 and not first.isdisjoint(part[0] for part in parts):

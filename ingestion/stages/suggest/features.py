@@ -49,6 +49,7 @@ WRITTEN_OUT: Final = {
     "bin": "ibn", "nr": "number", "no": "number", "vol": "volume", "ave": "avenue", "rd": "road",
 }  # fmt: skip
 """Two spellings of a word; the first is read as the second."""
+_ABBREVIATED: Final = WRITTEN_OUT.keys() | {"co"}
 JUNIORS: Final = _list("jr sr junior senior snr jnr")
 COUNTED: Final = _list(
     """first second third fourth fifth sixth seventh eighth ninth tenth one two three four five six
@@ -93,10 +94,10 @@ def written_out(words: tuple[str, ...]) -> tuple[str, ...]:
     >>> written_out(("st", "mary", "theatre"))
     ('saint', 'mary', 'theater')
     """
+    if _ABBREVIATED.isdisjoint(words):
+        return words
     if "co" in words and not {"op", "operative"}.isdisjoint(words):
         words = tuple(re.sub(r"\bco op(erative)?\b", "cooperative", " ".join(words)).split())
-    if WRITTEN_OUT.keys().isdisjoint(words):
-        return words
     return tuple(WRITTEN_OUT.get(word, word) for word in words)
 
 
