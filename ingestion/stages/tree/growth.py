@@ -213,7 +213,8 @@ class Tree:
         return drafts
 
     def _clusters(self, number: int, limit: int, tick: Tick) -> dict[str, Cluster]:
-        vectors = np.stack([item.vector for item in self.items])
+        # As np.stack, which looks at each of a hundred thousand in turn.
+        vectors = np.concatenate([item.vector for item in self.items]).reshape(len(self.items), -1)
         tokens = [item.tokens for item in self.items]
         is_last = number == MOST_LAYERS
         if self.layout.has(number, self.keys):
