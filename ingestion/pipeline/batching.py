@@ -47,7 +47,8 @@ def next_group(
     }
     with access.in_workspace(workspace_id), bulk_plans():
         waiting = run_sql(sql.WAITING_JOBS, {**values, "window": WINDOW})
-        waiting = waiting or run_sql(sql.WAITING_JOBS, {**values, "window": None})
+        if waiting and waiting[0][0] is None:
+            waiting = run_sql(sql.WAITING_JOBS, {**values, "window": None})
         if not waiting:
             return []
         jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk([row[0] for row in waiting])

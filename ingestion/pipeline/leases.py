@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
-from django.db.models import Case, F, PositiveSmallIntegerField, When
 
 from ingestion.models import IngestionJob, RunState, StageRun
+from ingestion.pipeline import sql
 from ingestion.pipeline.turns import TurnOverError, is_over
 from ingestion.stage import Progress
 from kb_project.jobs.claims import LeasedRows, worker_name
+from kb_project.sql import run_sql
 from workspaces import access
 
 # A worker that finds its own name on a lease was interrupted by the database, not by another
@@ -138,15 +139,8 @@ def _show(run: StageRun, done: int, total: int) -> None:
 
     Attempts count only without progress: a long document may outlive many restarts.
     """
-    StageRun.objects.in_workspace(run.workspace_id).filter(pk=run.pk).update(
-        attempts=Case(
-            When(units_done__lt=done, then=1),
-            default=F("attempts"),
-            output_field=PositiveSmallIntegerField(),
-        ),
-        units_done=done,
-        units_total=total,
-    )
+    values = {"workspace": run.workspace_id, "run": run.pk, "done": done, "total": total}
+    run_sql(sql.SHOW_UNITS, values)
 
 
 def _named(runs: Sequence[StageRun]) -> tuple[uuid.UUID, list[uuid.UUID], str]:

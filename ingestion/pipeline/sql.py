@@ -64,8 +64,9 @@ SELECT EXISTS (
 # begun their next stage. Nothing is locked: the first to claim wins. The embedding lane waits for
 # the stage %(after)s; the main lane waits for none. Versions of one document go through a lane in
 # order, never two in one group. Only the %(window)s oldest unfinished jobs are considered (null:
-# all), and each table is read once: however many documents wait, and whatever the planner
-# estimates, a group costs the same.
+# all), and a row without an id says that none of these can run but there may be more. Each table is
+# read once: however many documents wait, and whatever the planner estimates, a group costs the
+# same.
 WAITING_JOBS: Final[LiteralString] = """
 WITH oldest AS MATERIALIZED (
     SELECT id, kind, document_id, created_at FROM ingestion_ingestionjob
@@ -96,11 +97,14 @@ WITH oldest AS MATERIALIZED (
        AND j.id <> ALL (ARRAY(SELECT id FROM later))
      ORDER BY j.kind, j.created_at, j.id LIMIT %(most)s
 )
-SELECT w.id, coalesce(d.size, 0), w.attempts
-  FROM waiting AS w
-  LEFT JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = w.document_id
-   AND d.id = ANY (ARRAY(SELECT document_id FROM waiting))
- ORDER BY w.kind, w.created_at, w.id
+(SELECT w.id, coalesce(d.size, 0), w.attempts
+   FROM waiting AS w
+   LEFT JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = w.document_id
+    AND d.id = ANY (ARRAY(SELECT document_id FROM waiting))
+  ORDER BY w.kind, w.created_at, w.id)
+UNION ALL
+SELECT NULL, 0, 0
+ WHERE NOT EXISTS (SELECT FROM waiting) AND (SELECT count(*) FROM oldest) = %(window)s::bigint
 """
 
 PLAN_STAGES: Final[LiteralString] = """
@@ -109,6 +113,15 @@ INSERT INTO ingestion_stagerun (workspace_id, id, job_id, stage, ordinal, state,
 SELECT %(workspace)s, gen_random_uuid(), j.job, s.stage, s.place - 1, 'pending', 0, 0, 0, '', 0
   FROM unnest(%(jobs)s::uuid[]) AS j (job)
  CROSS JOIN unnest(%(stages)s::text[]) WITH ORDINALITY AS s (stage, place)
+"""
+
+# Every stage reports, of each document alone and of each workspace: the ORM takes a millisecond to
+# build this.
+SHOW_UNITS: Final[LiteralString] = """
+UPDATE ingestion_stagerun
+   SET attempts = CASE WHEN units_done < %(done)s THEN 1 ELSE attempts END,
+       units_done = %(done)s, units_total = %(total)s
+ WHERE workspace_id = %(workspace)s AND id = %(run)s
 """
 
 # However a stage ends, it may have changed what searches find.

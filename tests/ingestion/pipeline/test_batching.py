@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from ingestion.models import Chunk, DocumentState, IngestionJob, RunState, StageRun
@@ -275,6 +277,15 @@ def test_documents_far_down_the_line_are_found(workspace: Workspace, monkeypatch
         hold(run_of(job, "parse"), "elsewhere:1:2")
 
     assert batching.next_group(workspace.pk, MAIN) == jobs[3:]
+
+
+def test_a_lane_without_work_is_looked_at_once(workspace: Workspace):
+    some(workspace, 2)
+
+    with CaptureQueriesContext(connection) as looked:
+        assert batching.next_group(workspace.pk, EMBEDDING) == []
+
+    assert sum("ingestion_ingestionjob" in query["sql"] for query in looked) == 1
 
 
 def test_a_worker_calls_for_the_rest(workspace: Workspace, monkeypatch):
