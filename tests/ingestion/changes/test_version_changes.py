@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from ingestion.documents.version_presenters import ShownChanges
 from ingestion.models import Document, IngestionJob, RunState
 from kb_project.errors import NotFoundError
 from tests import rows
+from tests.ingestion.once import Once
 from tests.ingestion.versioned import (
     FIRST_TEXT,
     GONE,
@@ -52,6 +54,19 @@ def twice(workspace: Workspace, text: str = SECOND_TEXT) -> Document:
     replaced(document, text)
     read(workspace, refreshes=False)
     return fresh(document)
+
+
+@pytest.fixture(scope="module")
+def document_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Once[Document]:
+    return Once(tmp_path_factory.mktemp("files"), lambda: twice(rows.make_workspace()))
+
+
+@pytest.fixture
+def document(document_once: Once[Document], media: Path) -> Document:
+    """What ``twice`` makes."""
+    return document_once.for_a_test(media)
 
 
 def told(document: Document, number: int) -> Changes:
@@ -87,8 +102,8 @@ def test_while_it_is_read_the_changes_are_awaited(workspace: Workspace):
     assert shown(document, 2).changes.state == READING
 
 
-def test_once_it_is_read_passages_and_facts_are_told(workspace: Workspace):
-    found = told(twice(workspace), 2)
+def test_once_it_is_read_passages_and_facts_are_told(document: Document):
+    found = told(document, 2)
 
     assert (found.number, found.against, found.state) == (2, 1, COMPARED)
     assert set(found.passages) == set(version_changes.PASSAGES)
@@ -139,20 +154,19 @@ def test_what_was_captured_for_a_version_that_goes_unread_is_given_up(workspace:
     assert version_of(document, 1).changes is None
 
 
-def test_going_back_does_not_rewrite_what_was_told(workspace: Workspace):
-    document = twice(workspace)
+def test_going_back_does_not_rewrite_what_was_told(document: Document):
     before = told(document, 2)
 
     reverted(document, 1)
-    read(workspace, refreshes=False)
+    read(document.workspace, refreshes=False)
 
     assert fresh(document).live_number == 1
     assert told(document, 2) == before
     assert told(document, 1).state == FIRST
 
 
-def test_what_is_shown_leads_to_the_version_that_says_it(workspace: Workspace):
-    page = shown(twice(workspace), 2)
+def test_what_is_shown_leads_to_the_version_that_says_it(document: Document):
+    page = shown(document, 2)
 
     assert page.changes.state == COMPARED
     assert page.has_facts
@@ -174,8 +188,8 @@ def test_the_words_around_a_new_entity_are_whole_and_show_where_they_were_cut(wo
     assert f" {quote[2:-2]} " in sentence
 
 
-def test_figures_leave_out_what_there_is_none_of(workspace: Workspace):
-    page = shown(twice(workspace), 2)
+def test_figures_leave_out_what_there_is_none_of(document: Document):
+    page = shown(document, 2)
 
     assert page.figures[0].endswith("unchanged")
     assert not any(one.startswith("0 ") for one in page.figures)
@@ -196,8 +210,7 @@ def test_the_first_figure_says_what_is_counted(passages: dict[str, int], figures
 
 
 # --- the list of versions -------------------------------------------------------------------------
-def test_a_version_is_live_earlier_or_being_read(workspace: Workspace):
-    document = twice(workspace)
+def test_a_version_is_live_earlier_or_being_read(document: Document):
     replaced(document, f"{SECOND_TEXT}\nMore.\n")
 
     assert [(row.number, row.state, row.may_restore) for row in listed(document)] == [
@@ -233,30 +246,26 @@ def test_each_version_has_the_name_and_size_of_its_file(workspace: Workspace):
     ]
 
 
-def test_what_is_on_its_way_in_is_numbered(workspace: Workspace):
-    document = twice(workspace)
-    with access.in_workspace(workspace.pk):
-        assert queries.versions_unread(workspace=workspace, document_id=document.pk) == []
+def test_what_is_on_its_way_in_is_numbered(document: Document):
+    with access.in_workspace(document.workspace.pk):
+        assert queries.versions_unread(workspace=document.workspace, document_id=document.pk) == []
     replaced(document, f"{SECOND_TEXT}\nMore.\n")
 
-    with access.in_workspace(workspace.pk):
-        assert queries.versions_unread(workspace=workspace, document_id=document.pk) == [3]
+    with access.in_workspace(document.workspace.pk):
+        assert queries.versions_unread(workspace=document.workspace, document_id=document.pk) == [3]
 
 
-def test_a_version_that_is_searched_already_is_not_on_its_way_in(workspace: Workspace):
-    document = twice(workspace)
-    with access.in_workspace(workspace.pk):
-        jobs = IngestionJob.objects.in_workspace(workspace).filter(version__number=2)
+def test_a_version_that_is_searched_already_is_not_on_its_way_in(document: Document):
+    with access.in_workspace(document.workspace.pk):
+        jobs = IngestionJob.objects.in_workspace(document.workspace).filter(version__number=2)
         assert jobs.update(state=RunState.RUNNING) == 1
 
-        assert queries.versions_unread(workspace=workspace, document_id=document.pk) == []
+        assert queries.versions_unread(workspace=document.workspace, document_id=document.pk) == []
 
 
-def test_a_version_is_asked_for_by_number_or_is_the_live_one(workspace: Workspace):
-    document = twice(workspace)
-
-    with access.in_workspace(workspace.pk):
-        asked: Any = {"workspace": workspace, "document": document}
+def test_a_version_is_asked_for_by_number_or_is_the_live_one(document: Document):
+    with access.in_workspace(document.workspace.pk):
+        asked: Any = {"workspace": document.workspace, "document": document}
         assert queries.version_get(**asked, number=None).number == 2
         assert queries.version_get(**asked, number=1).number == 1
         for number in (0, 3, -1):
@@ -264,8 +273,7 @@ def test_a_version_is_asked_for_by_number_or_is_the_live_one(workspace: Workspac
                 queries.version_get(**asked, number=number)
 
 
-def test_a_version_is_not_found_from_elsewhere(workspace: Workspace):
-    document = twice(workspace)
+def test_a_version_is_not_found_from_elsewhere(document: Document):
     other = rows.make_workspace("Elsewhere")
 
     with access.in_workspace(other.pk):
@@ -290,8 +298,7 @@ def earlier(document: Document, number: int, span: tuple[int, int] | None) -> An
         return version_presenters.earlier_of(document.workspace, version_of(document, number), span)
 
 
-def test_a_quote_that_still_stands_is_found_where_it_stands_now(workspace: Workspace):
-    document = twice(workspace)
+def test_a_quote_that_still_stands_is_found_where_it_stands_now(document: Document):
     start = FIRST_TEXT.index(KEPT)
     now = SECOND_TEXT.index(KEPT)
 
@@ -304,22 +311,21 @@ def test_a_quote_that_still_stands_is_found_where_it_stands_now(workspace: Works
 
 @pytest.mark.parametrize("span", [(5, 5), (9, 3), (-4, 2), (0, 10**9)])
 def test_a_place_that_is_none_leads_to_the_live_version_as_a_whole(
-    workspace: Workspace, span: tuple[int, int]
+    document: Document, span: tuple[int, int]
 ):
-    found = earlier(twice(workspace), 1, span)
+    found = earlier(document, 1, span)
 
     assert not found.is_there
     assert "start=" not in found.live_url
 
 
-def test_the_live_version_has_nothing_before_it_to_tell(workspace: Workspace):
-    assert earlier(twice(workspace), 2, None) is None
+def test_the_live_version_has_nothing_before_it_to_tell(document: Document):
+    assert earlier(document, 2, None) is None
 
 
-def test_after_going_back_the_later_version_is_told_as_not_searched(workspace: Workspace):
-    document = twice(workspace)
+def test_after_going_back_the_later_version_is_told_as_not_searched(document: Document):
     reverted(document, 1)
-    read(workspace, refreshes=False)
+    read(document.workspace, refreshes=False)
     start = SECOND_TEXT.index(NEW)
 
     found = earlier(fresh(document), 2, (start, start + len(NEW)))

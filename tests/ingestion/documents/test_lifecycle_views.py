@@ -9,23 +9,38 @@ from django.test import Client
 from ingestion.models import Document
 from tests import rows
 from tests.ingestion import state
+from tests.ingestion.once import Once
 from workspaces import access
 from workspaces.models import User
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.usefixtures("fake_embedder", "media"),
-]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
+
+Begun = tuple[rows.Cast, Document]
+
+
+def begin() -> Begun:
+    cast = rows.make_cast()
+    return cast, state.read(cast.workspace)["Log"]
+
+
+@pytest.fixture(scope="module")
+def begun_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Begun]:
+    return Once(tmp_path_factory.mktemp("files"), begin)
 
 
 @pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    return rows.make_cast()
+def begun(begun_once: Once[Begun], media: Path) -> Begun:
+    return begun_once.for_a_test(media)
 
 
 @pytest.fixture
-def log(cast: rows.Cast) -> Document:
-    return state.read(cast.workspace)["Log"]
+def cast(begun: Begun) -> rows.Cast:
+    return begun[0]
+
+
+@pytest.fixture
+def log(begun: Begun) -> Document:
+    return begun[1]
 
 
 def browser(user: User) -> Client:
@@ -97,7 +112,9 @@ def test_the_whole_trash_is_emptied(cast: rows.Cast, log: Document):
     assert "Nothing in the trash" in sent(cast, cast.alice, "trash/empty/")
 
 
-def test_a_new_title_is_read_again(cast: rows.Cast, log: Document):
+@pytest.mark.django_db(transaction=True)
+def test_a_new_title_is_read_again():
+    cast, log = begin()
     said = {"title": "The keepers", "collection": "Light", "tags": "oil, lamp", "dated": ""}
 
     page = sent(cast, cast.alice, f"documents/{log.pk}/edit/", **said)
@@ -111,7 +128,9 @@ def test_a_date_that_is_none_is_refused_in_words(cast: rows.Cast, log: Document)
     assert "2026-11-21" in sent(cast, cast.alice, f"documents/{log.pk}/edit/", dated="soon")
 
 
-def test_what_comes_back_beside_its_like_says_so(cast: rows.Cast, log: Document):
+@pytest.mark.django_db(transaction=True)
+def test_what_comes_back_beside_its_like_says_so():
+    cast, log = begin()
     sent(cast, cast.alice, f"documents/{log.pk}/trash/")
     state.read(cast.workspace, {"Log": "Something else."})
 

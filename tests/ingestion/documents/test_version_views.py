@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from ingestion.models import Document
+from tests.ingestion.once import Once
 from tests.ingestion.pages import address, client_of, page_of
 from tests.ingestion.versioned import (
     FIRST_TEXT,
@@ -21,28 +25,50 @@ from tests.workspaces.models_rows import use_model
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
 
 
-@pytest.fixture
-def cast() -> Cast:
-    return make_cast()
-
-
 def upload(cast: Cast, user, document, text: str = SECOND_TEXT, name: str = "log.md"):
     file = SimpleUploadedFile(name, text.encode())
     there = address("version_add", cast, document.pk)
     return client_of(user).post(there, {"file": file}, follow=True)
 
 
-def twice(cast: Cast):
-    """A document whose second version is searched."""
-    document = first_version(cast.workspace)
+Begun = tuple[Cast, Document]
+
+
+def begin() -> Begun:
+    cast = make_cast()
+    return cast, first_version(cast.workspace)
+
+
+def begin_twice() -> Begun:
+    cast, document = begin()
     replaced(document, SECOND_TEXT, user=cast.alice)
     read(cast.workspace, refreshes=False)
-    return fresh(document)
+    return cast, fresh(document)
+
+
+@pytest.fixture(scope="module")
+def once_and_twice(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Once[Begun], Once[Begun]]:
+    files = tmp_path_factory.mktemp("files")
+    return Once(files / "once", begin), Once(files / "twice", begin_twice)
+
+
+@pytest.fixture
+def once(once_and_twice: tuple[Once[Begun], Once[Begun]], media: Path) -> Begun:
+    """A document that was read."""
+    return once_and_twice[0].for_a_test(media)
+
+
+@pytest.fixture
+def twice(once_and_twice: tuple[Once[Begun], Once[Begun]], media: Path) -> Begun:
+    """A document whose second version is searched."""
+    return once_and_twice[1].for_a_test(media)
 
 
 # --- a new version --------------------------------------------------------------------------------
-def test_a_file_becomes_the_next_version(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_file_becomes_the_next_version(once: Begun):
+    cast, document = once
 
     page = upload(cast, cast.alice, document).content.decode()
 
@@ -61,8 +87,8 @@ def test_a_file_becomes_the_next_version(cast: Cast):
 @pytest.mark.parametrize(
     ("text", "said"), [("", "is empty"), (FIRST_TEXT, "already has exactly this content")]
 )
-def test_what_is_no_new_version_is_refused(cast: Cast, text: str, said: str):
-    document = first_version(cast.workspace)
+def test_what_is_no_new_version_is_refused(once: Begun, text: str, said: str):
+    cast, document = once
 
     assert said in upload(cast, cast.alice, document, text).content.decode()
     there = address("version_add", cast, document.pk)
@@ -70,8 +96,8 @@ def test_what_is_no_new_version_is_refused(cast: Cast, text: str, said: str):
     assert "Choose the file" in page
 
 
-def test_a_reader_may_not_add_or_restore_and_a_stranger_finds_nothing(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_reader_may_not_add_or_restore_and_a_stranger_finds_nothing(once: Begun):
+    cast, document = once
     restore = address("version_restore", cast, document.pk, 1)
 
     assert upload(cast, cast.bob, document).status_code == 403
@@ -80,8 +106,8 @@ def test_a_reader_may_not_add_or_restore_and_a_stranger_finds_nothing(cast: Cast
     assert client_of(cast.charlie).post(restore).status_code == 404
 
 
-def test_an_editor_sees_what_a_version_would_cost_before_adding_it(cast: Cast):
-    document = first_version(cast.workspace)
+def test_an_editor_sees_what_a_version_would_cost_before_adding_it(once: Begun):
+    cast, document = once
     use_model(cast.workspace)
     there = address("version_estimate", cast, document.pk)
 
@@ -99,8 +125,8 @@ def test_an_editor_sees_what_a_version_would_cost_before_adding_it(cast: Cast):
     assert client_of(cast.charlie).post(there).status_code == 404
 
 
-def test_an_earlier_version_is_restored(cast: Cast):
-    document = twice(cast)
+def test_an_earlier_version_is_restored(twice: Begun):
+    cast, document = twice
 
     there = address("version_restore", cast, document.pk, 1)
     page = client_of(cast.alice).post(there, follow=True).content.decode()
@@ -113,8 +139,8 @@ def test_an_earlier_version_is_restored(cast: Cast):
 
 
 # --- reading an earlier version -------------------------------------------------------------------
-def test_a_passage_of_an_earlier_version_is_marked_there(cast: Cast):
-    document = twice(cast)
+def test_a_passage_of_an_earlier_version_is_marked_there(twice: Begun):
+    cast, document = twice
     start = FIRST_TEXT.index(GONE)
 
     page = page_of(
@@ -132,8 +158,8 @@ def test_a_passage_of_an_earlier_version_is_marked_there(cast: Cast):
     assert "Open version 2" in page
 
 
-def test_what_still_stands_is_shown_where_it_stands_now(cast: Cast):
-    document = twice(cast)
+def test_what_still_stands_is_shown_where_it_stands_now(twice: Begun):
+    cast, document = twice
     start, now = FIRST_TEXT.index(KEPT), SECOND_TEXT.index(KEPT)
 
     page = page_of(
@@ -150,8 +176,8 @@ def test_what_still_stands_is_shown_where_it_stands_now(cast: Cast):
     assert f"?start={now}&amp;end={now + len(KEPT)}" in page
 
 
-def test_the_live_version_needs_no_notice(cast: Cast):
-    document = twice(cast)
+def test_the_live_version_needs_no_notice(twice: Begun):
+    cast, document = twice
 
     page = page_of(cast.bob, "document_detail", cast, document.pk, version=2)
 
@@ -159,8 +185,8 @@ def test_the_live_version_needs_no_notice(cast: Cast):
     assert NEW in page
 
 
-def test_a_version_that_is_not_there_is_not_found(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_version_that_is_not_there_is_not_found(once: Begun):
+    cast, document = once
 
     client = client_of(cast.alice)
     assert (
@@ -170,8 +196,8 @@ def test_a_version_that_is_not_there_is_not_found(cast: Cast):
 
 
 # --- what changed ---------------------------------------------------------------------------------
-def test_the_page_of_changes_tells_facts_and_text(cast: Cast):
-    document = twice(cast)
+def test_the_page_of_changes_tells_facts_and_text(twice: Begun):
+    cast, document = twice
 
     page = page_of(cast.bob, "version_changes", cast, document.pk, 2)
 
@@ -183,29 +209,29 @@ def test_the_page_of_changes_tells_facts_and_text(cast: Cast):
     assert "<ins>" in page
 
 
-def test_a_first_version_has_nothing_before_it(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_first_version_has_nothing_before_it(once: Begun):
+    cast, document = once
 
     assert "Nothing to compare" in page_of(cast.bob, "version_changes", cast, document.pk, 1)
 
 
-def test_while_it_is_read_its_facts_are_awaited(cast: Cast):
-    document = first_version(cast.workspace)
+def test_while_it_is_read_its_facts_are_awaited(once: Begun):
+    cast, document = once
     replaced(document, SECOND_TEXT)
 
     assert "is being read" in page_of(cast.bob, "version_changes", cast, document.pk, 2)
 
 
-def test_a_stranger_sees_no_changes(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_stranger_sees_no_changes(once: Begun):
+    cast, document = once
 
     response = client_of(cast.charlie).get(address("version_changes", cast, document.pk, 1))
 
     assert response.status_code == 404
 
 
-def test_a_version_of_another_kind_of_file_is_read_as_what_it_is(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_version_of_another_kind_of_file_is_read_as_what_it_is(once: Begun):
+    cast, document = once
     there = address("version_add", cast, document.pk)
     table = SimpleUploadedFile("Keepers.csv", b"name,light\nAda Lind,Skarrow\n")
 
@@ -217,8 +243,8 @@ def test_a_version_of_another_kind_of_file_is_read_as_what_it_is(cast: Cast):
     assert "Keepers.csv" in page
 
 
-def test_a_version_that_cannot_be_read_leaves_the_one_before_searched(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_version_that_cannot_be_read_leaves_the_one_before_searched(once: Begun):
+    cast, document = once
     there = address("version_add", cast, document.pk)
 
     client_of(cast.alice).post(there, {"file": SimpleUploadedFile("light.md", b"MZ\0\0" * 60)})

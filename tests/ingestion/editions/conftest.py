@@ -86,6 +86,10 @@ def access_of(
 
 @pytest.fixture
 def team(media: Path, fake_embedder: None) -> Team:
+    return make_team()
+
+
+def make_team() -> Team:
     cast = rows.make_cast()
     documents = state.read(cast.workspace, TEXTS)
     court = rows.make_collection(cast.workspace, "Court")

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from ingestion.models import Collection, Document, Entity
 from kb_project.errors import ForbiddenError
-from tests.ingestion.editions.conftest import Team, access_of
+from tests.ingestion.editions.conftest import Team, access_of, make_team
+from tests.ingestion.once import Once
 from workspaces import access
 from workspaces.models import Capability, Role
 from workspaces.people import services as people_services
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def closed(team: Team) -> Team:
-    """The collection is restricted, and Bob is a curator who may not see it."""
+def make_closed() -> Team:
+    team = make_team()
     people_services.member_add(workspace=team.workspace, user=team.bob, role=Role.CURATOR)
     team.restrict(team.court)
     team.sync()
     return team
+
+
+@pytest.fixture(scope="module")
+def closed_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Team]:
+    return Once(tmp_path_factory.mktemp("files"), make_closed)
+
+
+@pytest.fixture
+def closed(closed_once: Once[Team], media: Path, fake_embedder: None) -> Team:
+    """The collection is restricted, and Bob is a curator who may not see it."""
+    return closed_once.for_a_test(media)
+
+
+@pytest.fixture
+def closed_apart(media: Path, fake_embedder: None) -> Team:
+    """Of the test's own, which commits: what is hidden from a person ends with a transaction."""
+    return make_closed()
 
 
 @pytest.fixture
@@ -101,28 +120,32 @@ def test_correcting_entities_needs_access_to_all_documents(closed: Team):
     assert access_of(closed.workspace, closed.bob, Capability.CURATE).pk == closed.workspace.pk
 
 
-def test_the_name_of_a_hidden_collection_is_free(bob: Client, closed: Team):
-    ledger = closed.documents["Ledger"]
+@pytest.mark.django_db(transaction=True)
+def test_the_name_of_a_hidden_collection_is_free(client: Client, closed_apart: Team):
+    ledger = closed_apart.documents["Ledger"]
+    client.force_login(closed_apart.bob)
 
-    bob.post(
-        address("document_edit", closed, ledger.pk),
+    client.post(
+        address("document_edit", closed_apart, ledger.pk),
         {"title": "Ledger", "collection": "Court", "tags": "", "dated": ""},
     )
 
-    with access.in_workspace(closed.workspace.pk):
-        courts = Collection.objects.in_workspace(closed.workspace).filter(name="Court")
+    with access.in_workspace(closed_apart.workspace.pk):
+        courts = Collection.objects.in_workspace(closed_apart.workspace).filter(name="Court")
         assert sorted(courts.values_list("is_restricted", flat=True)) == [False, True]
         ledger.refresh_from_db()
         assert not ledger.collection.is_restricted
 
 
-def test_what_is_hidden_ends_with_the_request(bob: Client, closed: Team):
-    bob.post(address("document_trash", closed, closed.documents["Log"].pk))
+@pytest.mark.django_db(transaction=True)
+def test_what_is_hidden_ends_with_the_request(client: Client, closed_apart: Team):
+    client.force_login(closed_apart.bob)
 
-    with access.in_workspace(closed.workspace.pk):
-        titles = set(
-            Document.objects.in_workspace(closed.workspace).values_list("title", flat=True)
-        )
+    client.post(address("document_trash", closed_apart, closed_apart.documents["Log"].pk))
+
+    with access.in_workspace(closed_apart.workspace.pk):
+        documents = Document.objects.in_workspace(closed_apart.workspace)
+        titles = set(documents.values_list("title", flat=True))
     assert "Verdict" in titles
 
 

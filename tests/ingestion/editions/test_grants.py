@@ -23,6 +23,14 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
+def team() -> Team:
+    """Without documents: who may see a collection does not depend on what is in it."""
+    cast = rows.make_cast()
+    court = rows.make_collection(cast.workspace, "Court")
+    return Team(cast.workspace, cast.alice, cast.bob, court, {})
+
+
+@pytest.fixture
 def api(client: Client, team: Team) -> Any:
     client.force_login(team.alice)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from ingestion.models import Community, TopicWatch
 from ingestion.topics import digests, services
 from tests import rows
 from tests.ingestion import state
+from tests.ingestion.once import Once
 from workspaces import access
 from workspaces.models import Membership, User
 
@@ -41,13 +43,24 @@ def configured(settings: Any) -> None:
     settings.PUBLIC_ADDRESS = HOST
 
 
-@pytest.fixture
-def cast(media, fake_embedder) -> rows.Cast:
+def make_watched() -> rows.Cast:
     cast = rows.make_cast()
     verify(cast.bob)
     state.read(cast.workspace)
     watch(cast, cast.bob)
     return cast
+
+
+@pytest.fixture(scope="module")
+def watched_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Once[rows.Cast]:
+    return Once(tmp_path_factory.mktemp("files"), make_watched)
+
+
+@pytest.fixture
+def cast(watched_once: Once[rows.Cast], media: Path, fake_embedder: None) -> rows.Cast:
+    return watched_once.for_a_test(media)
 
 
 def verify(user: User) -> None:

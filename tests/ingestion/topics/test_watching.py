@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
@@ -25,6 +26,7 @@ from kb_project.errors import ConflictError, NotFoundError
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from tests.ingestion import state
+from tests.ingestion.once import Once
 from tests.ingestion.pages import address as page_address, client_of, page_of
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -36,11 +38,22 @@ DIARY = "Dora Quist met Ada Lind in Skarrow. Dora Quist keeps a diary in Skarrow
 LATER = timedelta(days=1)
 
 
-@pytest.fixture
-def cast(media, fake_embedder) -> rows.Cast:
+def make_read() -> rows.Cast:
     cast = rows.make_cast()
     state.read(cast.workspace)
     return cast
+
+
+@pytest.fixture(scope="module")
+def read_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Once[rows.Cast]:
+    return Once(tmp_path_factory.mktemp("files"), make_read)
+
+
+@pytest.fixture
+def cast(read_once: Once[rows.Cast], media: Path, fake_embedder: None) -> rows.Cast:
+    return read_once.for_a_test(media)
 
 
 def topic_of(workspace: Workspace, name: str):

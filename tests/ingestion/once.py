@@ -1,0 +1,36 @@
+"""What all tests of a module begin with, made once: the changes of each test are undone."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from django.test import override_settings
+
+from kb_project.ports import build_ports
+
+Made = TypeVar("Made")
+
+
+class Once(Generic[Made]):
+    """Rows and files as ``make`` left them, with the fake embedder.
+
+    For a module's fixture after ``rows_of_the_module``, and tests within a transaction: the threads
+    of a test would not see what it changed.
+    """
+
+    def __init__(self, files: Path, make: Callable[[], Made]) -> None:
+        files.mkdir(exist_ok=True)
+        self._files = files
+        with override_settings(MEDIA_ROOT=str(files), EMBEDDER="fake"):
+            build_ports.cache_clear()
+            self._made = make()
+        build_ports.cache_clear()
+
+    def for_a_test(self, media: Path) -> Made:
+        """Return a copy of what was made, with the files in the test's own folder."""
+        shutil.copytree(self._files, media, dirs_exist_ok=True)
+        return copy.deepcopy(self._made)
