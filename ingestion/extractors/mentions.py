@@ -30,6 +30,8 @@ _LEADING: Final = regex.compile(
     r"^(?:(?:the|a|an|this|that|his|her|its|their|our|my|your)\s+|\W)+(?=\w)", regex.I
 )
 _TRAILING: Final = regex.compile(r"(?:['’]s?|[^\w.+#)\]]|\.(?!\w\.))+$")
+_NEXT_ENTRY: Final = regex.compile(r"\s*\n\s*\d{1,3}(?=[.)]\s)")
+"""The number of the list's next entry, below a name."""
 _NAMED: Final = regex.compile(r"[\p{Lu}\p{Lt}\p{Lo}\p{N}]|\p{Ll}\p{Lu}")
 _NO_NAMES: Final = frozenset(
     """
@@ -65,6 +67,8 @@ def mention(
         return None
     leading = None if is_title else _LEADING.match(surface)
     start += leading.end() if leading else 0
+    below = _NEXT_ENTRY.search(text, start, end + 2)
+    end = below.start() if below and below.end() == end else end
     trailing = _TRAILING.search(text[start:end])
     end = start + trailing.start() if trailing else end
     surface = _SPACE.sub(" ", text[start:end])

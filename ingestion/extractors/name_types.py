@@ -45,6 +45,7 @@ _HEADS: Final = {
         group project organization organisation nations army navy corps forces regiment brigade
         legion guard guards police supply government administration command tribunal party coalition
         alliance movement resistance network school guild fc centre center choir
+        publishing publishers publications verlag
     """,
     PLACE: """
         harbour harbor island islands isle isles river lake mountain mountains street road avenue
@@ -78,7 +79,7 @@ _KIND_OF_HEAD: Final = {word: kind for kind, words in _HEADS.items() for word in
 # The first word of a name: Storm Ottoline, RV Agnes Tulloch, Port Ansgar, Dr Leena Varghese.
 _FIRSTS: Final = {
     EVENT: "storm hurricane typhoon cyclone operation battle",
-    PRODUCT: "rv mv ms ss hms uss hmcs",
+    PRODUCT: "rv mv ms ss hms uss hmcs windows",
     PLACE: "port lake mount cape isle lough loch",
     ORGANIZATION: """
         universidad universidade università université institut instituto istituto escola escuela
@@ -203,6 +204,10 @@ _WHAT_HAS_A_NAME: Final = _listed(
 )
 # The Chinese language is a language, even if other Chinese things are not.
 _NAMED_BY: Final = {(GROUP, "language"): LANGUAGE, (LANGUAGE, "language"): LANGUAGE}
+_VOLUME_BEHIND: Final = regex.compile(
+    r"\.?\s+(?:1[6-9]|20)\d\d(?:\s\p{L}{3,9}(?:-\p{L}{3,9})?)?(?:\s\d{1,2})?\s*;\s*\d"
+)
+"""*Ann Intern Med. 1973 May;78(5):751-62*: the journal that a reference names."""
 _ACRONYM: Final = regex.compile(r"(?:\p{Lu}\.?){2,6}s?")
 
 
@@ -214,7 +219,7 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
     """
     before, after = _neighbour(name, -1), _neighbour(name, +1)
     is_phrase = all(token.lower_ in common for token in name if token.is_alpha)
-    by_words = kind_of(name.text, NAME)
+    by_words = _kind_by_words(name)
     if _has_title(name, before):
         return PERSON, True
     if is_phrase:
@@ -233,6 +238,10 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
         is_people = len(name) == 1 and name[0].tag_ == "NNPS"
         return (GROUP, False) if is_people else (CONCEPT, True)
     return _guessed(name, guess, before, common), False
+
+
+def _kind_by_words(name: Span) -> str:
+    return WORK if _VOLUME_BEHIND.match(_text_behind(name)) else kind_of(name.text, NAME)
 
 
 def _guessed(name: Span, guess: str, before: Token | None, common: Collection[str]) -> str:

@@ -61,6 +61,17 @@ def test_what_is_no_name_is_refused(text):
     assert named(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "end", "surface"),
+    [("Glockenspiel\n10. Music Box", 15, "Glockenspiel"), ("Apollo\n11", 9, "Apollo 11")],
+)
+def test_the_number_of_the_next_entry_is_no_part_of_a_name(text, end, surface):
+    found = mention(text, (0, end), NAME, "ner")
+
+    assert found is not None
+    assert found.surface == surface
+
+
 def test_a_concept_may_be_in_lower_case():
     assert named("learning algorithm", CONCEPT) == "learning algorithm"
 

@@ -31,6 +31,9 @@ from ingestion.extractors.name_types import kind_of
         ("Peak Reservation Ordinance", "work"),
         ("Westminster Abbey", "place"),
         ("Red Army", "organization"),
+        ("Eberle Verlag", "organization"),
+        ("Taplinger Publishing", "organization"),
+        ("Windows Explorer", "product"),
         ("Universidad Nacional Autónoma", "organization"),
         ("RV Agnes Tulloch", "product"),
         ("Dr. Leena Varghese", "person"),
@@ -156,3 +159,9 @@ def test_what_follows_a_title_with_a_point_is_the_person():
 )
 def test_what_is_spelt_like_a_lady_or_has_something_is_not_yet_a_person(text: str, name: str):
     assert kinds(text).get(name, ("", False))[0] != PERSON
+
+
+def test_what_a_reference_gives_a_year_and_a_volume_is_a_journal():
+    text = "Kralewski JE. Records that guide and teach. Ann Intern Med. 1973 May;78(5):751-62."
+
+    assert kinds(text)["Ann Intern Med"][0] == "work"
