@@ -31,7 +31,6 @@ LEAST_QUALITY: Final = 0.9
 new clusters of nearly the same graph differ by half of that among the smallest."""
 MOST_GROWTH: Final = 1.5
 """How far clusters, or their number side by side, may exceed their limits."""
-
 MOST_CHANGE: Final = 0.05
 """Growth of the graph, as a share, after which it is clustered again as a whole."""
 LEAST_KEPT: Final = 0.99
@@ -179,7 +178,7 @@ class _Paths:
 
     def __init__(self, topics: Sequence[_Topic], size: int) -> None:
         self._topics = topics
-        self._last = _homes(enumerate(topics), size)
+        self._last = _homes(list(enumerate(topics)), size)
 
     @property
     def are_known(self) -> NDArray[np.bool_]:
@@ -344,8 +343,8 @@ def _counts(graph: Graph, outside: AbstractSet[int]) -> NDArray[np.bool_]:
 
 def figures(clusters: Sequence[Cluster], graph: Graph) -> Figures:
     """How well the clusters divide the parts of the graph that they cover."""
-    roots = _homes((one for one in enumerate(clusters) if one[1].level == 0), graph.size)
-    finest = _homes(enumerate(clusters), graph.size)
+    roots = _homes([one for one in enumerate(clusters) if one[1].level == 0], graph.size)
+    finest = _homes(list(enumerate(clusters)), graph.size)
     inside = finest[(graph.degrees > 0) & (finest != NOWHERE)]
     beside = Counter(one.parent for one in clusters)
     return Figures(
@@ -366,19 +365,17 @@ def _is_good_enough(kept: Figures, new: Figures) -> bool:
     )
 
 
-def _homes(clusters: Iterable[tuple[int, Cluster | _Topic]], size: int) -> Homes:
+def _homes(clusters: Sequence[tuple[int, Cluster | _Topic]], size: int) -> Homes:
     """The last of these clusters that each entity is in."""
     homes = np.full(size, NOWHERE, np.int64)
-    numbered = list(clusters)
     in_parts = Counter[int | None]()
-    for _, one in numbered:
+    for _, one in clusters:
         in_parts[one.parent] += len(one.members)
     # Of an entity in several, the last one is left: nothing is left where all are in parts.
-    found = [(index, one.members) for index, one in numbered if in_parts[index] != len(one.members)]
+    found = [(index, one.members) for index, one in clusters if in_parts[index] != len(one.members)]
     sizes = np.array([len(members) for _, members in found], np.int64)
-    entities = chain.from_iterable(members for _, members in found)
-    indexes = np.repeat(np.array([index for index, _ in found], np.int64), sizes)
-    homes[np.fromiter(entities, np.int64, sizes.sum())] = indexes
+    entities = np.fromiter(chain.from_iterable(of for _, of in found), np.int64, sizes.sum())
+    homes[entities] = np.repeat(np.array([index for index, _ in found], np.int64), sizes)
     return homes
 
 
