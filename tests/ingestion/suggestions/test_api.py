@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -8,16 +7,11 @@ import pytest
 
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
-from tests.ingestion.suggestions.papers import ACME, INC, SHORT, UNIT, entities, id_of, make_cast
+from tests.ingestion.suggestions.papers import ACME, INC, SHORT, UNIT, entities, id_of
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 
 WRITES = ("accept/", "reject/", "skip/", "accept-above/")
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    return make_cast()
 
 
 def look(cast: rows.Cast, user: Any, path: str = "", **query: Any) -> Any:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +17,6 @@ pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 
 FIRMS = frozenset({papers.ACME, papers.INC})
 UNITS = frozenset({papers.UNIT, papers.SHORT})
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    return papers.make_cast()
 
 
 def found(cast: rows.Cast, **wanted: Any) -> set[frozenset[str]]:

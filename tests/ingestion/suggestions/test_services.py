@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -24,17 +23,11 @@ from tests.ingestion.suggestions.papers import (
     entities,
     id_of,
     keys,
-    make_cast,
     search,
 )
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    return make_cast()
 
 
 def accept(cast: rows.Cast, *wanted: str) -> HistoryEvent:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -19,7 +18,6 @@ from tests.ingestion.suggestions.papers import (
     cases,
     entities,
     id_of,
-    make_cast,
 )
 from workspaces import access
 from workspaces.models import Role
@@ -27,11 +25,6 @@ from workspaces.people.services import member_add
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 QUEUE = "curation_queue"
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    return make_cast()
 
 
 def form(cast: rows.Cast, case, **more):
