@@ -29,6 +29,13 @@ LONGEST_LEAD: Final = 240
 """Characters of a line that introduces a list."""
 
 _MARK: Final = regex.compile(r"(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+")
+_ENTRY_BELOW: Final = regex.compile(rf"[^\S\n]*\n\s*{_MARK.pattern}")
+_OPEN: Final = regex.compile(
+    r"\b(?:may|can|could|must|shall|should|will|would|do|does|is|are|was|were|has|have|be|to|of|for|by|in"
+    r"|with|from|that|which|who|if|when|either|and|or|not|the|an?|includ(?:es?|ing)|following)$",
+    regex.IGNORECASE,
+)
+"""A word with which no sentence ends."""
 _STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】*_]*$")
 _LEADS: Final = (":", "：", ",", "，")
 """A paragraph that ends with a comma leads to a quotation, or goes on below a figure."""
@@ -222,7 +229,7 @@ class _Reader:
             self._enter(_DIGIT.sub("0", mark.group().strip()))
         elif self._group >= 0 and not self._goes_on(start):
             self._leave()
-        if said.endswith(_LEADS) and not is_entry:
+        if not is_entry and (said.endswith(_LEADS) or self._is_cut_by_list(said, end)):
             self._lead, self._group, self._left = said[-LONGEST_LEAD:], -1, None
             return Statement(start, end, StatementKind.LEAD, self._lead, self._path)
         is_said = says_something(said) and (
@@ -237,6 +244,11 @@ class _Reader:
         if self._group < 0:
             self._lead, self._since = "", self._since + 1
         return found
+
+    def _is_cut_by_list(self, said: str, end: int) -> bool:
+        """*A member may*, and the entries on the next lines go on."""
+        mark = _ENTRY_BELOW.match(self._prose, end)
+        return mark is not None and not _STOP.search(said) and _OPEN.search(said) is not None
 
     def _is_title(self, said: str) -> bool:
         """Whether a line only names something: a figure, a section, or again what is above it."""

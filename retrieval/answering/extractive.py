@@ -22,6 +22,7 @@ from retrieval.answering import (
     conflicts,
     connections,
     explain,
+    headed,
     lists,
     overview,
     ranking,
@@ -121,13 +122,13 @@ def parts_of(question: str) -> tuple[str, ...]:
     return first, second
 
 
-def choose(gathered: Gathered, ranking: Ranking) -> Choice:
+def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = None) -> Choice:
     ranked = ranking.ranked
     outcome = outcome_of(ranking.probability) if ranked else Outcome.NOTHING
     if outcome is Outcome.NOTHING:
         return Choice(outcome, (), (), ranking.probability)
     # A fitting list answers better than the probability of its best entry suggests.
-    entries = lists.fitting(gathered, ranked)
+    entries = lists.fitting(gathered, ranked, parts)
     if not entries and outcome is Outcome.ANSWERED:
         entries = lists.introduced(gathered, ranked)
     if entries:
@@ -172,9 +173,8 @@ def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
     first = ranked[0]
     if first.share < SURE:
         for one in ranked[1:3]:
-            is_whole = one.candidate.kind is not StatementKind.SENTENCE or is_ended(
-                one.candidate.said
-            )
+            said = one.candidate.said
+            is_whole = one.candidate.kind is not StatementKind.SENTENCE or is_ended(said)
             if is_whole and one.share >= WORTH and not alike(first.candidate, one.candidate):
                 return [first.candidate, one.candidate]
     return [first.candidate]
@@ -288,8 +288,10 @@ def extract(
         ranking.gather(replace(query, question=question), found, vector)
         for question, vector in parts
     ]
-    choice = together([choose(one, ranking.rank(one)) for one in gathered])
+    ranked = [(one, ranking.rank(one)) for one in gathered]
+    choice = together([choose(*of, headed.best(query.workspace_id, *of)) for of in ranked])
     hits = {hit.chunk_id: hit for one in gathered for hit in one.hits}
+    hits |= {one.candidate.hit.chunk_id: one.candidate.hit for one in choice.chosen}
     return Extract(choice, list(hits.values()), sum(len(one.statements) for one in gathered))
 
 

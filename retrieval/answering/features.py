@@ -125,9 +125,13 @@ def _statements(text: str, regions: tuple[Region, ...]) -> tuple[Statement, ...]
     return tuple(statements(text, regions))
 
 
+def statements_of(hit: Hit) -> tuple[Statement, ...]:
+    return _statements(hit.text, hit.regions)
+
+
 def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
     place, before = 0, ""
-    for one in _with_their_lists(_statements(hit.text, hit.regions)):
+    for one in _with_their_lists(statements_of(hit)):
         if one.kind is StatementKind.HEADING:
             place, before = 0, one.said
             continue

@@ -5,6 +5,7 @@ with the list that it introduces.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -31,6 +32,7 @@ _IN_A_ROW: Final = regex.compile(
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
     r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
+    r"|^\W*what (?:may|can|must|shall) (?!i\b|we\b|you\b|one\b).{2,60} do\W*$"
     r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had"
     r"|can|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"
     r"|哪些|哪几|列出|列举",
@@ -46,8 +48,19 @@ def asks_for_list(question: str) -> bool:
     return _ASKS_FOR_LIST.search(question) is not None
 
 
-def fitting(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Return the entries of the list or table that fits a question for a list, if one does."""
+@dataclass(frozen=True, slots=True)
+class Headed:
+    """The parts of a section as entries; ``fit`` is how well its heading fits the question."""
+
+    entries: Sequence[Candidate]
+    fit: float
+
+
+def fitting(
+    gathered: Gathered, ranked: Sequence[Ranked], headed: Headed | None = None
+) -> Sequence[Candidate]:
+    """Return the entries of the list or table, or the parts of a section, that fit a question for a
+    list, if any do."""
     if not asks_for_list(gathered.sought.text):
         return []
     wanted = gathered.rarity.weighed(gathered.sought.terms)
@@ -67,6 +80,8 @@ def fitting(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
         said = one.candidate.said
         if _IN_A_ROW.search(said) and wanted.share(terms(said)) >= max(FITS, most):
             return [one.candidate]
+    if headed and headed.fit >= most:
+        return headed.entries
     return best if most >= FITS else []
 
 

@@ -91,7 +91,7 @@ _NUMERALS: Final = (
 _NUMBER: Final = lazy_pattern(
     rf"\p{{N}}[\p{{N}}.,]*|\b(?:{_NUMERALS}"
     r"|hundreds?|thousands?|millions?|billions?|dozens?|half|third|quarters?|twice|once|none"
-    r"|several|many|few|no)\b"
+    r"|several|(?<!\bhow )many|few|no)\b"
     r"|[一二两三四五六七八九十百千万亿半]+\s?[\p{Han}]",
     regex.IGNORECASE,
 )

@@ -112,6 +112,14 @@ def test_a_paragraph_that_ends_with_a_comma_leads_to_the_quotation_below():
     ]
 
 
+def test_a_sentence_that_the_entries_below_it_end_leads_to_them():
+    text = "A keeper may\n\n1. light the lamp;\n2. row ashore.\n\nLamps of the north\n- Tern Rock"
+    lead, one, other, *_ = statements(text)
+
+    assert (lead.kind, lead.said) == (StatementKind.LEAD, "A keeper may")
+    assert [entry.lead for entry in (one, other)] == ["A keeper may", "A keeper may"]
+
+
 def test_a_paragraph_between_two_entries_does_not_end_their_list():
     text = (
         "1. Close the valve.\n\nThe handle is stiff in winter.\n\n2. Open the door slowly."

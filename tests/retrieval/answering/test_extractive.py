@@ -207,6 +207,7 @@ def test_a_sentence_before_a_list_is_none_of_it_but_a_line_is(before, is_lead):
         "What roles do people play here?",
         "What are the three keepers?",
         "List the keepers.",
+        "What may a keeper do?",
         "有哪些看守人？",
     ],
 )
@@ -222,6 +223,7 @@ def test_it_is_asked_for_a_list(question):
         "What does the securetty file do?",
         "Which bus goes there?",
         "What was the cause?",
+        "What can I do?",
         "谁看守灯塔？",
     ],
 )

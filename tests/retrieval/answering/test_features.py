@@ -82,6 +82,16 @@ def test_how_many_is_answered_by_a_number_of_what_is_counted():
     assert row("How many keepers served?", passage, said=other)["counts"] == 0.0
 
 
+def test_a_question_in_a_document_names_no_number():
+    asked = "How many litres are lost to each kilogram of grain?"
+    passage = hit(f"{asked} Many are lost to it.")
+
+    assert row("How much is lost to grain?", passage, said=asked)["has_kind"] == 0.0
+    assert (
+        row("How much is lost to grain?", passage, said="Many are lost to it.")["has_kind"] == 1.0
+    )
+
+
 def test_passages_count_by_their_rank():
     first, second = hit("The lamp burns oil."), hit("The boat burns coal.")
 
