@@ -1,4 +1,4 @@
-"""Downloads: files read block by block, as they may be larger than the memory, and CSV files."""
+"""Downloads: texts, CSV files, and files read block by block, as they may exceed the memory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Blocks:
         self.close()
 
 
-# --- files for spreadsheets -----------------------------------------------------------------------
+# --- texts, and files for spreadsheets ------------------------------------------------------------
 # Prefixes that make a spreadsheet treat a cell as a formula.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
@@ -68,6 +68,10 @@ def csv_response(name: str, rows: Iterable[Iterable[str]]) -> HttpResponse:
     """Return a download. Texts that people or models wrote must be ``safe_cell``s."""
     out = io.StringIO()
     csv.writer(out).writerows(rows)
-    response = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+    return text_response(name, out.getvalue(), content_type="text/csv")
+
+
+def text_response(name: str, text: str, *, content_type: str) -> HttpResponse:
+    response = HttpResponse(text, content_type=f"{content_type}; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from kb_project.errors import ConflictError, InputError, KBError, LimitError
 from kb_project.http.addresses import public_url
+from kb_project.http.downloads import text_response
 from retrieval.answering import suggestions
 from retrieval.conversations import asking, forms, queries
 from retrieval.conversations.presenters import answers, ask_box, pages, passages, plain_text
@@ -111,9 +112,7 @@ def conversation_download(
     text = plain_text.conversation_text(
         workspace=workspace, question=question, origin=_origin(request)
     )
-    response = HttpResponse(text, content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="conversation.txt"'
-    return response
+    return text_response("conversation.txt", text, content_type="text/plain")
 
 
 def _origin(request: UserRequest) -> str:

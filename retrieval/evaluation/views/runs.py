@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from kb_project.errors import KBError
-from kb_project.http.downloads import csv_response
+from kb_project.http.downloads import csv_response, text_response
 from retrieval.evaluation import control, evidence, forms, presenters, queries, results
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.metrics import label_of, place_of
@@ -150,11 +150,8 @@ def run_export(request: UserRequest, workspace: Workspace, run_id: UUID, form: s
     )
     if form == "jsonl":
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in found)
-        response = HttpResponse(text, content_type="application/x-ndjson; charset=utf-8")
-    else:
-        response = csv_response("results.csv", results.as_table(found))
-    response["Content-Disposition"] = f'attachment; filename="results.{form}"'
-    return response
+        return text_response("results.jsonl", text, content_type="application/x-ndjson")
+    return csv_response("results.csv", results.as_table(found))
 
 
 def _to_run(workspace: Workspace, run: EvaluationRun) -> HttpResponse:

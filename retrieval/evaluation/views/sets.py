@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from kb_project.errors import ConflictError, InputError
+from kb_project.http.downloads import text_response
 from retrieval.conversations import queries as conversation_queries
 from retrieval.evaluation import control, evidence, forms, making, presenters, queries, sets
 from retrieval.evaluation.control import Order
@@ -166,9 +167,7 @@ def set_export(request: UserRequest, workspace: Workspace, set_id: UUID) -> Http
     access.check_right(workspace, EXPORT)
     found = queries.set_get(workspace=workspace, set_id=set_id)
     lines = sets.set_export(workspace=workspace, question_set=found)
-    response = HttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="questions.jsonl"'
-    return response
+    return text_response("questions.jsonl", lines, content_type="application/x-ndjson")
 
 
 @workspace_page(Capability.EDIT, "POST", at_source=False)
