@@ -247,8 +247,8 @@ class _Reader:
 
     def _is_cut_by_list(self, said: str, end: int) -> bool:
         """*A member may*, and the entries on the next lines go on."""
-        mark = _ENTRY_BELOW.match(self._prose, end)
-        return mark is not None and not _STOP.search(said) and _OPEN.search(said) is not None
+        has_entries = _ENTRY_BELOW.match(self._prose, end) is not None
+        return has_entries and _OPEN.search(said) is not None
 
     def _is_title(self, said: str) -> bool:
         """Whether a line only names something: a figure, a section, or again what is above it."""
