@@ -28,7 +28,8 @@ FEW_WORDS: Final = 3
 LONGEST_LEAD: Final = 240
 """Characters of a line that introduces a list."""
 
-_MARK: Final = regex.compile(r"(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+")
+# Twice in *- 1. Open the file.*
+_MARK: Final = regex.compile(r"(?:(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+){1,2}")
 _ENTRY_BELOW: Final = regex.compile(rf"[^\S\n]*\n\s*{_MARK.pattern}")
 _OPEN: Final = regex.compile(
     r"\b(?:may|can|could|must|shall|should|will|would|do|does|is|are|was|were|has|have|be|to|of|for|by|in"
@@ -166,7 +167,9 @@ class _Reader:
                 held = None
             begin = held[0] if held else start
             is_short = len(_WORDS.findall(self._prose, begin, end)) <= FEW_WORDS
-            if is_short and not is_aside and not _MARK.match(self._prose, start, end):
+            mark = _MARK.match(self._prose, start, end)
+            is_entry = mark is not None and _WORD.search(self._prose, mark.end(), end)
+            if is_short and not (is_aside or is_entry):
                 held = (begin, end)
                 continue
             yield begin, end

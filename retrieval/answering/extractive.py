@@ -130,7 +130,7 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
     # A fitting list answers better than the probability of its best entry suggests.
     entries = lists.fitting(gathered, ranked, parts)
     if not entries and outcome is Outcome.ANSWERED:
-        entries = lists.introduced(gathered, ranked)
+        entries = lists.introduced(gathered, ranked) or lists.steps(gathered, ranked)
     if entries:
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
@@ -200,7 +200,7 @@ def marked(said: str, sought: QuestionFeatures) -> tuple[Span, ...]:
     >>> [said[start:end] for start, end in marked(said, read("When was the light lit?"))]
     ['5 May 1866']
     """
-    if sought.kind is Kind.OPEN:
+    if sought.kind in (Kind.OPEN, Kind.PROCEDURE):
         return ()
     asked, is_name = set(sought.terms), sought.kind in (Kind.PERSON, Kind.PLACE)
     spans, new = spans_of_kind(said, sought.kind), []

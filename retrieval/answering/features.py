@@ -306,7 +306,7 @@ def _row(one: Indexed, sought: QuestionFeatures, wanted: Weighed, named: Weighed
     """Return the columns after those for meaning and words."""
     candidate = one.candidate
     own = one.counts.keys()
-    asked = sought.kind is not Kind.OPEN
+    asked = sought.kind not in (Kind.OPEN, Kind.PROCEDURE)
     has_kind = asked and bool(named_kinds(candidate.said, sought.kind) - set(sought.terms))
     return [
         wanted.share(own),

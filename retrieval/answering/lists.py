@@ -11,10 +11,11 @@ from uuid import UUID
 
 import regex
 
-from kb_project.text.statements import is_ended
+from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.words import terms
 from retrieval.answering.features import Candidate, groups_of, length_of
 from retrieval.answering.ranking import Gathered, Ranked
+from retrieval.search.answer_kinds import Kind, spans_of_kind
 
 MOST_ENTRIES: Final = 20
 MOST_WORDS: Final = 250
@@ -25,6 +26,11 @@ plus its entries' share of the probability."""
 
 AMONG: Final = 3
 """Best statements among which one is looked for that lists things itself: *boats: A, B, and C*."""
+
+MOST_WHOLE: Final = 10
+"""Sentences up to which steps are given whole; of longer ones, the first sentence of each."""
+SOON: Final = 3
+"""Statements after which the steps of what a statement is about begin at the latest."""
 
 _IN_A_ROW: Final = regex.compile(
     r": (?:[^\s,;:.][^,;:.]{0,40}, ){2,}(?:and|or)\b|：(?:[^、，。；：]{1,12}、){2,}"
@@ -92,6 +98,28 @@ def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
         return []
     entries = _short_lists(gathered).get(first.introduces)
     return [first, *entries] if entries else []
+
+
+def steps(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
+    """Return the list of steps that the best statement is one of, or that follows it closely, if
+    the question asks how something is done."""
+    if gathered.sought.kind is not Kind.PROCEDURE:
+        return []
+    wanted = gathered.rarity.weighed(gathered.sought.terms)
+    best = ranked[0].candidate
+    for key, found in _short_lists(gathered).items():
+        entries = [one for one in found if one.kind is StatementKind.ENTRY]
+        telling = [one for one in entries if spans_of_kind(one.said, Kind.PROCEDURE)]
+        if len(entries) < 2 or len(telling) * 2 <= len(entries) or found[0].path != best.path:
+            continue
+        given = entries if len(found) > MOST_WHOLE else found
+        first = found[0]
+        about = terms(" ".join((first.hit.title, *first.path, first.before)))
+        if best.group == key and wanted.share(about) >= FITS:
+            return given
+        if best.group is None and first.hit is best.hit and 0 < first.place - best.place <= SOON:
+            return [best, *given]
+    return []
 
 
 def _short_lists(gathered: Gathered) -> dict[tuple[UUID, int], list[Candidate]]:

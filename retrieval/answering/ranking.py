@@ -31,6 +31,7 @@ from kb_project.text.values import SPELT_OTHERWISE
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
+from retrieval.search.answer_kinds import Kind, spans_of_kind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit, hydrate
@@ -161,15 +162,28 @@ def rank(gathered: Gathered) -> Ranking:
     weights: Mapping[str, Mapping[str, float]]
     weights = _weights()["zh" if HAN.search(gathered.sought.text) else "any"]
     scores = gathered.matrix @ column(weights["statement"])
+    signs = evidence(gathered.matrix, scores, of_question(gathered))
+    scores = scores + _telling(gathered, weights["statement"])
     shares = softmax(scores)
     order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
     ranked = [
         Ranked(gathered.statements[index], float(scores[index]), float(shares[index]))
         for index in order
     ]
-    signs = evidence(gathered.matrix, scores, of_question(gathered))
     name = "answered" if gathered.cosines.highest is not None else "answered_by_words"
     return Ranking(ranked, probability(signs, weights[name]))
+
+
+def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
+    """Return what each statement gains by telling what to do where the question asks how something
+    is done: as much as other questions' statements by the kind of thing asked for.
+
+    It shows which statement answers, not whether any does: the imperatives of manuals are many.
+    """
+    if gathered.sought.kind is not Kind.PROCEDURE:
+        return np.zeros(len(gathered.statements))
+    tells = [bool(spans_of_kind(one.said, Kind.PROCEDURE)) for one in gathered.statements]
+    return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:

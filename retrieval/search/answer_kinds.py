@@ -24,6 +24,8 @@ class Kind(StrEnum):
     FREQUENCY = "frequency"
     MONEY = "money"
     NUMBER = "number"
+    PROCEDURE = "procedure"
+    """How something is done: *click*, *you can*."""
     OPEN = "open"
 
 
@@ -69,6 +71,14 @@ _KINDS: Final = tuple(
         (
             Kind.PERSON,
             r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|man|woman)\b|谁|何人|哪[位个]人",
+        ),
+        (
+            Kind.PROCEDURE,
+            r"\bhow to\b|\bhow (?:do|can|could|should|must|may|might|would|shall)"
+            r" (?:i|we|you|one|people|users?)\b"
+            r"|\bhow (?:is|are|can|could|should|must|may) (?:\S+ ){1,8}?"
+            r"(?!related|called|named|connected)(?:\w{2,}ed|made|put|set|done|kept|sent|built|chosen"
+            r"|drawn|found|given|held|sold|taken|written)\b",
         ),
     )
 )
@@ -129,6 +139,24 @@ _NUMBERED: Final = lazy_pattern(
 _NAME: Final = lazy_pattern(
     r"(?<![\p{L}\p{N}])\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
 )
+_IMPERATIVES: Final = (
+    "add|adjust|apply|ask|attach|boil|call|change|check|choose|clean|clear|click|close|connect|copy"
+    "|create|cut|define|delete|describe|double-click|drag|draw|drop|edit|enable|ensure|enter|fill"
+    "|find|follow|get|give|go|highlight|hit|hold|insert|install|keep|launch|leave|let|load|log|look"
+    "|make|mark|measure|mix|move|navigate|open|pick|place|plug|point|pour|prepare|press|print|pull"
+    "|push|put|read|register|release|remove|rename|repeat|replace|report|restart|right-click|run"
+    "|save|scroll|select|send|set|specify|start|stir|stop|switch|take|tap|tell|tick|tighten|try|turn"
+    "|type|uncheck|unplug|untick|update|upload|use|visit|wait|write"
+)
+_PROCEDURE: Final = lazy_pattern(
+    rf"^\W*(?:(?:first|second|third|then|next|now|finally|just|simply|please|also|afterwards"
+    rf"|otherwise|and)\b,? )*(?:{_IMPERATIVES})\b(?! (?:of|is|are|was|were|has|had|will|and)\b)"
+    rf"|(?:[,;:→]|\b(?:and|then|or|simply|just|please|to)) (?:{_IMPERATIVES})\b"
+    r"|\b(?:you|one|users?|we) (?:can|could|may|must|should|need to|needs to|have to|has to|will"
+    r" (?:need|have) to|simply|just|then|first)\b"
+    r"|\b(?:click|tick|press|select|choose|enter|type)(?:ing)?\b",
+    regex.IGNORECASE,
+)
 _NAMED: Final = {
     Kind.DATE: _DATE,
     Kind.DURATION: _DURATION,
@@ -137,6 +165,7 @@ _NAMED: Final = {
     Kind.NUMBER: _NUMBER,
     Kind.PERSON: _NAME,
     Kind.PLACE: _NAME,
+    Kind.PROCEDURE: _PROCEDURE,
 }
 
 

@@ -1,13 +1,15 @@
-"""Passages found, without a database."""
+"""Passages found, and how their statements are ranked, without a database."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID, uuid4
 
 from kb_project.text.regions import Region
 from retrieval.answering import ranking
+from retrieval.answering.extractive import Choice
 from retrieval.answering.features import Rarity, candidates
-from retrieval.answering.ranking import Gathered
+from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.search import query_features
 from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
@@ -46,3 +48,12 @@ def gathered(question: str, *hits: Hit) -> Gathered:
     rarity = Rarity(frequencies, max(4, len(hits)))
     near = {one.vector_key: 0.8 for one in found}
     return ranking.of_candidates(wanted, hits, found, Cosines(near, tuple(near)), rarity)
+
+
+def ranking_of(made: Gathered, *, shares: Sequence[float], probability: float) -> Ranking:
+    ranked = [Ranked(one, share, share) for one, share in zip(made.statements, shares, strict=True)]
+    return Ranking(ranked, probability)
+
+
+def said(choice: Choice) -> list[str]:
+    return [one.candidate.said for one in choice.chosen]

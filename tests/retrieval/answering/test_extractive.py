@@ -13,27 +13,17 @@ from retrieval.answering.extractive import (
     marked,
     parts_of,
 )
-from retrieval.answering.lists import asks_for_list
-from retrieval.answering.ranking import Ranked, Ranking
+from retrieval.answering.ranking import Ranking
 from retrieval.models import Outcome
 from retrieval.search.query_features import read
-from tests.retrieval.answering.passages import gathered, hit
+from tests.retrieval.answering.passages import gathered, hit, ranking_of, said
 
 KEEPERS = "Ada Lind keeps the light. The lamp burns oil by night. The quarry road is closed."
-
-
-def ranking_of(made, *, shares, probability):
-    ranked = [Ranked(one, share, share) for one, share in zip(made.statements, shares, strict=True)]
-    return Ranking(ranked, probability)
 
 
 def chosen(question, text, *, shares, probability=1.0):
     made = gathered(question, hit(text))
     return extractive.choose(made, ranking_of(made, shares=shares, probability=probability))
-
-
-def said(choice):
-    return [one.candidate.said for one in choice.chosen]
 
 
 def test_a_statement_that_is_clearly_the_best_stands_alone():
@@ -96,139 +86,6 @@ def test_the_closest_passages_are_different_ones():
     nearest = extractive.choose(made, told).nearest
 
     assert len(nearest) == len({one.candidate.hit.chunk_id for one in nearest}) == 2
-
-
-LIST = (
-    "The tower is old.\n\nThe keepers of the light were:\n- Ada Lind, from 1866\n"
-    "- Bram Oosterling, until 1890\n- Cees Vrij, for a week\n\nThe lamp burns oil.\n\n"
-    "Buy at the shop:\n- Bread and butter\n- Cheese and ham"
-)
-
-
-BROUGHT = "The keeper brought:\n- oil\n- two new wicks\n\nIn spring he left the light for good."
-
-
-def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
-    made = gathered("Which keepers of the light were there?", hit(LIST))
-    shares = [1 / len(made.statements)] * len(made.statements)
-
-    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
-
-    assert choice.is_list
-    assert said(choice) == [
-        "Ada Lind, from 1866",
-        "Bram Oosterling, until 1890",
-        "Cees Vrij, for a week",
-    ]
-
-
-def test_a_statement_that_introduces_a_list_is_given_with_it():
-    made = gathered("What did the keeper bring to the light?", hit(BROUGHT))
-    shares = [0.9 if one.introduces else 0.05 for one in made.statements]
-
-    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
-
-    assert said(choice) == ["The keeper brought:", "oil", "two new wicks"]
-
-
-def test_where_only_a_list_that_is_too_long_fits_the_passage_is_shown_instead_of_an_empty_answer():
-    long = "\n".join(f"- Ada Lind brought {n} " + "old and heavy " * 50 for n in range(3))
-    made = gathered("What did the keeper bring to the light?", hit(f"The keeper brought:\n{long}"))
-    [lead] = [one for one in made.statements if one.introduces]
-
-    choice = extractive.choose(made, Ranking([Ranked(lead, 1.0, 1.0)], 1.0))
-
-    assert (choice.outcome, said(choice)) == (Outcome.UNSURE, [])
-    assert [one.candidate for one in choice.nearest] == [lead]
-
-
-def test_a_sentence_that_lists_what_is_asked_for_is_the_answer():
-    row = "Three boats bring the oil: Tern, Gannet, and Fulmar."
-    made = gathered("Which boats were there?", hit(f"Boats are kept dry.\n\n{row}\n\n{LIST}"))
-    shares = [0.5 if one.said == row else 0.1 for one in made.statements]
-
-    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
-
-    assert said(choice) == [row]
-
-
-def test_a_list_of_paragraphs_is_not_given_whole():
-    long = "\n".join(f"- Ada Lind brought {n} " + "old and heavy " * 50 for n in range(3))
-    made = gathered("What did the keeper bring to the light?", hit(f"The keeper brought:\n{long}"))
-    shares = [0.9 if one.introduces else 0.05 for one in made.statements]
-
-    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
-
-    assert len(choice.chosen) == 1
-    assert not choice.is_list
-
-
-@pytest.mark.parametrize(
-    ("probability", "outcome"), [(UNSURE, Outcome.ANSWERED), (UNSURE / 2, Outcome.NOTHING)]
-)
-def test_a_list_that_fits_answers_unless_nothing_does(probability, outcome):
-    made = gathered("Which keepers of the light were there?", hit(LIST))
-    shares = [1 / len(made.statements)] * len(made.statements)
-
-    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=probability))
-
-    assert (choice.outcome, bool(choice.chosen)) == (outcome, outcome is Outcome.ANSWERED)
-
-
-def test_a_list_of_other_things_is_none():
-    made = gathered("Which boats bring the oil?", hit(LIST))
-    shares = [1 / len(made.statements)] * len(made.statements)
-
-    assert not extractive.choose(made, ranking_of(made, shares=shares, probability=1.0)).is_list
-
-
-@pytest.mark.parametrize(
-    ("before", "is_lead"),
-    [
-        ("It is seen from boats of fishermen in winter.", False),
-        ("The boats of the keepers in winter", True),
-    ],
-)
-def test_a_sentence_before_a_list_is_none_of_it_but_a_line_is(before, is_lead):
-    text = f"The oil comes by boat.\n\n{before}\n\n- Ada, built in 1866\n- Per, lost in 1890"
-    made = gathered("Which boats were there?", hit(text))
-    _first, *others = made.statements
-    shares = [0.9, *(0.1 / len(others) for _ in others)]
-
-    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
-
-    assert choice.is_list is is_lead
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Which directories have to be there?",
-        "What roles do people play here?",
-        "What are the three keepers?",
-        "List the keepers.",
-        "What may a keeper do?",
-        "有哪些看守人？",
-    ],
-)
-def test_it_is_asked_for_a_list(question):
-    assert asks_for_list(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Which version of the lamp came with it?",
-        "What is the status of the boat?",
-        "What does the securetty file do?",
-        "Which bus goes there?",
-        "What was the cause?",
-        "What can I do?",
-        "谁看守灯塔？",
-    ],
-)
-def test_it_is_not_asked_for_a_list(question):
-    assert not asks_for_list(question)
 
 
 def test_the_second_question_names_what_the_first_is_about():

@@ -30,6 +30,16 @@ def test_the_statement_with_the_words_and_the_kind_asked_for_comes_first():
     assert ranked[0].candidate.said == "Ada Lind lit the lamp of Skarrow in 1866."
 
 
+def test_asked_how_something_is_done_a_statement_that_tells_what_to_do_comes_first():
+    text = "The wick of the lamp is often changed. Open the glass to change the wick of the lamp."
+
+    [first, *_] = ranking.rank(gathered("How do I change the wick of the lamp?", hit(text))).ranked
+    [other, *_] = ranking.rank(gathered("Why change the wick of the lamp?", hit(text))).ranked
+
+    assert first.candidate.said == "Open the glass to change the wick of the lamp."
+    assert other.candidate.said == "The wick of the lamp is often changed."
+
+
 def test_shares_are_those_of_one_whole_and_fall():
     ranked = ranking.rank(gathered("Who lit the lamp?", hit(TEXT))).ranked
     shares = [one.share for one in ranked]

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import pytest
+
+from retrieval.answering import extractive, ranking
+from retrieval.answering.extractive import UNSURE
+from retrieval.answering.lists import asks_for_list
+from retrieval.answering.ranking import Ranked, Ranking
+from retrieval.models import Outcome
+from tests.retrieval.answering.passages import gathered, hit, ranking_of, said
+
+LIST = (
+    "The tower is old.\n\nThe keepers of the light were:\n- Ada Lind, from 1866\n"
+    "- Bram Oosterling, until 1890\n- Cees Vrij, for a week\n\nThe lamp burns oil.\n\n"
+    "Buy at the shop:\n- Bread and butter\n- Cheese and ham"
+)
+
+
+BROUGHT = "The keeper brought:\n- oil\n- two new wicks\n\nIn spring he left the light for good."
+
+
+def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
+    made = gathered("Which keepers of the light were there?", hit(LIST))
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert choice.is_list
+    assert said(choice) == [
+        "Ada Lind, from 1866",
+        "Bram Oosterling, until 1890",
+        "Cees Vrij, for a week",
+    ]
+
+
+def test_a_statement_that_introduces_a_list_is_given_with_it():
+    made = gathered("What did the keeper bring to the light?", hit(BROUGHT))
+    shares = [0.9 if one.introduces else 0.05 for one in made.statements]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert said(choice) == ["The keeper brought:", "oil", "two new wicks"]
+
+
+def test_where_only_a_list_that_is_too_long_fits_the_passage_is_shown_instead_of_an_empty_answer():
+    long = "\n".join(f"- Ada Lind brought {n} " + "old and heavy " * 50 for n in range(3))
+    made = gathered("What did the keeper bring to the light?", hit(f"The keeper brought:\n{long}"))
+    [lead] = [one for one in made.statements if one.introduces]
+
+    choice = extractive.choose(made, Ranking([Ranked(lead, 1.0, 1.0)], 1.0))
+
+    assert (choice.outcome, said(choice)) == (Outcome.UNSURE, [])
+    assert [one.candidate for one in choice.nearest] == [lead]
+
+
+def test_a_sentence_that_lists_what_is_asked_for_is_the_answer():
+    row = "Three boats bring the oil: Tern, Gannet, and Fulmar."
+    made = gathered("Which boats were there?", hit(f"Boats are kept dry.\n\n{row}\n\n{LIST}"))
+    shares = [0.5 if one.said == row else 0.1 for one in made.statements]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert said(choice) == [row]
+
+
+def test_a_list_of_paragraphs_is_not_given_whole():
+    long = "\n".join(f"- Ada Lind brought {n} " + "old and heavy " * 50 for n in range(3))
+    made = gathered("What did the keeper bring to the light?", hit(f"The keeper brought:\n{long}"))
+    shares = [0.9 if one.introduces else 0.05 for one in made.statements]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert len(choice.chosen) == 1
+    assert not choice.is_list
+
+
+@pytest.mark.parametrize(
+    ("probability", "outcome"), [(UNSURE, Outcome.ANSWERED), (UNSURE / 2, Outcome.NOTHING)]
+)
+def test_a_list_that_fits_answers_unless_nothing_does(probability, outcome):
+    made = gathered("Which keepers of the light were there?", hit(LIST))
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=probability))
+
+    assert (choice.outcome, bool(choice.chosen)) == (outcome, outcome is Outcome.ANSWERED)
+
+
+def test_a_list_of_other_things_is_none():
+    made = gathered("Which boats bring the oil?", hit(LIST))
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    assert not extractive.choose(made, ranking_of(made, shares=shares, probability=1.0)).is_list
+
+
+@pytest.mark.parametrize(
+    ("before", "is_lead"),
+    [
+        ("It is seen from boats of fishermen in winter.", False),
+        ("The boats of the keepers in winter", True),
+    ],
+)
+def test_a_sentence_before_a_list_is_none_of_it_but_a_line_is(before, is_lead):
+    text = f"The oil comes by boat.\n\n{before}\n\n- Ada, built in 1866\n- Per, lost in 1890"
+    made = gathered("Which boats were there?", hit(text))
+    _first, *others = made.statements
+    shares = [0.9, *(0.1 / len(others) for _ in others)]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert choice.is_list is is_lead
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which directories have to be there?",
+        "What roles do people play here?",
+        "What are the three keepers?",
+        "List the keepers.",
+        "What may a keeper do?",
+        "有哪些看守人？",
+    ],
+)
+def test_it_is_asked_for_a_list(question):
+    assert asks_for_list(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which version of the lamp came with it?",
+        "What is the status of the boat?",
+        "What does the securetty file do?",
+        "Which bus goes there?",
+        "What was the cause?",
+        "What can I do?",
+        "谁看守灯塔？",
+    ],
+)
+def test_it_is_not_asked_for_a_list(question):
+    assert not asks_for_list(question)
+
+
+CHANGING = (
+    "The lamp of Skarrow burns oil, and the lamp is cleaned by the keeper.\n\n"
+    "To change the wick of the lamp, wait for the morning.\n\n"
+    "- Open the glass.\n- Take the old wick out. It may still be hot.\n- Put the new one in.\n\n"
+    "The quarry road is closed."
+)
+STEPS = ["Open the glass.", "Take the old wick out.", "It may still be hot.", "Put the new one in."]
+
+
+def answered(question, *texts):
+    made = gathered(question, *map(hit, texts))
+    ranked = ranking.rank(made).ranked
+    return said(extractive.choose(made, Ranking(ranked, 1.0)))
+
+
+def test_asked_how_something_is_done_it_gives_the_steps_that_follow_the_best_statement():
+    answer = answered("How do I change the wick of the lamp?", CHANGING)
+
+    assert answer == ["To change the wick of the lamp, wait for the morning.", *STEPS]
+
+
+def test_asked_how_something_is_done_it_gives_all_steps_of_which_one_is_the_best_statement():
+    text = "Changing the wick of a lamp:\n\n- Open the glass.\n- Put the new wick in."
+
+    answer = answered("How can the wick of the lamp be changed?", text)
+
+    assert answer == ["Open the glass.", "Put the new wick in."]
+
+
+def test_a_step_of_something_else_is_given_alone():
+    text = "Feeding the cat:\n\n- Open the glass.\n- Put the fish in."
+
+    assert answered("How do I open the glass of the lamp?", text)[0] == "Open the glass."
+    assert len(answered("How do I open the glass of the lamp?", text)) < 2
+
+
+def test_steps_are_not_given_to_who_asks_something_else():
+    assert answered("When is the wick of the lamp changed?", CHANGING)[1:] != STEPS
+
+
+def test_entries_that_tell_nobody_what_to_do_are_no_steps():
+    text = CHANGING.replace("Open the", "An open").replace("Put the", "A").replace("Take", "An")
+
+    assert len(answered("How do I change the wick of the lamp?", text)) < 3
+
+
+def test_of_many_sentences_of_steps_only_the_first_of_each_are_given():
+    more = "It is made of glass and of brass. " * 4
+    text = CHANGING.replace("glass.\n", f"glass. {more}\n").replace("in.\n", f"in. {more}\n")
+
+    _, *steps = answered("How do I change the wick of the lamp?", text)
+
+    assert steps == ["Open the glass.", "Take the old wick out.", "Put the new one in."]
