@@ -6,12 +6,19 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
+
+import regex
 
 from ingestion.stages.reports import sql
 from ingestion.stages.reports.titles import Section
 from kb_project.sql import run_sql
 from kb_project.text.words import one_line
+
+# A document without a title is called after its file: *social-contract*.
+_FILE_NAME: Final = regex.compile(r"[\p{Ll}\d.]+(?:[-_][\p{Ll}\d.]+)+")
+_BETWEEN_WORDS: Final = regex.compile(r"[-_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +50,6 @@ def _passage(
         paths.append(above)
     # A number, which is hashed faster than an id.
     key = chunk.int
-    sections = [Section((key, number), path, title) for number, path in enumerate(paths)]
+    document = _BETWEEN_WORDS.sub(" ", title) if _FILE_NAME.fullmatch(title) else title
+    sections = [Section((key, number), path, document) for number, path in enumerate(paths)]
     return Passage(starts, sections)

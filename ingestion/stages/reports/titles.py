@@ -46,6 +46,11 @@ on manuals and a novel: half as many topics are called after a whole manual as w
 REPEATED: Final = 0.5
 """A heading's score falls with this power of the number of places where it stands: *Authors* or
 *Procedure* in each document or chapter names none of them."""
+ASKING: Final = 0.6
+"""Worth of a heading that asks (*How to distinguish*) relative to one that names."""
+PROPER: Final = frozenset({"person", "place", "organization", "product", "event", "work"})
+ALONE: Final = 0.6
+"""Worth of a name of one word relative to more words, which say more."""
 JOINED: Final = 0.8
 """Worth of two labels together relative to one that says as much."""
 
@@ -64,6 +69,10 @@ _JOINT: Final = regex.compile(r" and |(?<=\p{Han})与(?=\p{Han})")
 _CODE: Final = regex.compile(r"[<>{}=\\$~^@_/`]|\.\w{1,4}$|\(\)|^-|\s--")
 _WORD: Final = regex.compile(r"[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}'’.&+-]*")
 _UNSPACED: Final = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_ASKS: Final = regex.compile(
+    r"(?:how|what|why|when|where|which|who|are|is|do|does|can|should)\b", regex.IGNORECASE
+)
+_INNER_CAPITAL: Final = regex.compile(r"[\p{Ll}\d]\p{Lu}|^\p{Lu}{3}")
 _SAYING: Final = regex.compile(
     r"\p{L}\p{M}*\p{Ll}\p{L}|\p{Lu}{4}|[\p{Lo}]{2}|[\p{Han}]", regex.IGNORECASE
 )
@@ -75,6 +84,9 @@ _GENERIC: Final = frozenset(
     " note tip warning caution important rationale purpose requirements options"
     " question questions answer answers example examples details information description"
     " more further additional related see also links"
+    " manual users' users’ user's user’s handbook documentation faq frequently asked readme"
+    " literature bibliography list long procedure getting started putting it all together"
+    " license licence legal"
     " 简介 引言 概述 总结 结论 目录 前言 附录 参考文献 其他".split()
 )
 """A heading of these words alone says nothing: *Introduction*, *More information*."""
@@ -167,9 +179,9 @@ def _at_worst(one: TitleSubject, used: Container[frozenset[str]]) -> str:
 
 
 def _words_of(title: str) -> frozenset[str]:
-    """Titles of the same words are the same to a reader: *Stars and Names*, *Names and Stars*."""
-    names = parts_of(title)
-    return frozenset(chain.from_iterable(normalise_name(one).split() for one in names[-2:]))
+    """Titles of the same words are the same to a reader: *Stars and Names*, *Name and star*."""
+    names = chain.from_iterable(normalise_name(one).split() for one in parts_of(title)[-2:])
+    return frozenset(terms(title)) or frozenset(names)
 
 
 def _headings(mentions: Mapping[Section, int]) -> Counter[str]:
@@ -209,13 +221,25 @@ def _ranked(
 ) -> Iterator[tuple[float, str]]:
     """Acceptable titles, with their scores; ``counts`` are the mentions under each heading."""
     best = _best_labels(one, counts, elsewhere)
+    names = {label: _is_proper(name) for name in one.names for label in labels_of(name.text)}
+    subjects = {label for label, _ in best if words_in(label) < FEWEST_WORDS} | names.keys()
+    for document in {section.document for section in one.mentions}:
+        subjects.update(label for label in labels_of(document) if not _JOINT.search(label))
     for label, score in best:
-        # A single word is only better than no title at all.
-        yield (score if words_in(label) >= FEWEST_WORDS else score / 1_000), label
+        if words_in(label) < FEWEST_WORDS:
+            # A single word that is no name is only better than no title at all.
+            score *= ALONE if names.get(label) else 0.001
+        yield score, label
     for (label, score), (other, more) in combinations(best, 2):
         is_short = words_in(label) < FEWEST_WORDS and words_in(label) + words_in(other) < MOST_WORDS
-        if is_short and not _overlap(label, other):
+        # What the heading of a section says is no subject beside another: *The 2.x releases*.
+        if is_short and other in subjects and not _overlap(label, other):
             yield JOINED * (score + more) / 2, joined(label, other)
+
+
+def _is_proper(name: Name) -> bool:
+    """Whether a single word is surely a name: *Debian*, *PNG*, *GnuCash*."""
+    return name.type in PROPER or _INNER_CAPITAL.search(name.text) is not None
 
 
 def _best_labels(
@@ -244,6 +268,7 @@ def _scored(
     for heading, number in counts.items():
         worth = (TITLED if heading in documents else 1.0) / len(below[heading]) ** SPREAD
         worth /= elsewhere.places.get(_unnumbered(heading), 1) ** REPEATED
+        worth *= ASKING if _ASKS.match(_unnumbered(heading)) else 1.0
         yield worth * 2 * number / (total + elsewhere.mentions[heading]), heading
     for name in one.names:
         worth = NAMED_OF.get(name.type, NAMED)

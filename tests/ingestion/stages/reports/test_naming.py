@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingestion.models import Community
+from ingestion.models import Community, Document
 from ingestion.stages.reports import naming
 from kb_project.sql import bulk_plans
 from tests.ingestion.stages.reports.carol import (
@@ -79,6 +79,15 @@ def test_of_very_many_beside_each_other_only_those_that_changed_are_titled(carol
     now = titles_in(carol.workspace)
     assert now.pop(str(rooms[1].pk)) != "Another title"
     assert set(now.values()) == {"Another title"}
+
+
+def test_a_document_called_after_its_file_gives_a_title_in_words(carol: Carol):
+    topic = make_community(carol.workspace, carol.everybody)
+    with access.in_workspace(carol.workspace.pk):
+        Document.objects.in_workspace(carol.workspace).update(title="a-christmas-carol")
+    run(carol.workspace, None)
+
+    assert titles_in(carol.workspace)[str(topic.pk)] == "A christmas carol"
 
 
 def test_what_is_below_a_renamed_topic_is_titled_too(carol: Carol):

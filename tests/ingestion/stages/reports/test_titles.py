@@ -78,14 +78,63 @@ def test_a_topic_from_all_over_a_manual_is_named_after_its_subject_instead_of_th
 
 def test_a_single_word_is_joined_with_another_label():
     scrooge = Name("Scrooge", "person", inside=8, everywhere=8)
-    marley = Name("Jacob Marley", "person", inside=7, everywhere=30)
+    marley = Name("Jacob Marley", "person", inside=7, everywhere=18)
 
     assert only(subject(1, {}, scrooge, marley)) == "Scrooge and Jacob Marley"
 
 
+def test_a_name_of_one_word_stands_alone_if_little_else_is_about_the_topic():
+    release = {place(1, "The 2.x releases", document="7"): 1, place(2, document="7"): 9}
+    debian = Name("Debian", "product", inside=9, everywhere=9)
+    other = Name("Acme", "organization", inside=1, everywhere=9)
+
+    assert only(subject(1, release, debian, other)) == "Debian"
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "is_title"),
+    [
+        ("Debian", "product", True),
+        ("GnuCash", "concept", True),
+        ("PNG", "concept", True),
+        ("Settings", "concept", False),
+    ],
+)
+def test_a_single_word_that_may_be_no_name_is_joined(text, type_, is_title):
+    chief = Name(text, type_, inside=9, everywhere=9)
+    other = Name("lamp oil", "concept", inside=1, everywhere=9)
+
+    assert (only(subject(1, {}, chief, other)) == text) is is_title
+
+
+def test_the_heading_of_a_section_is_not_joined_with_a_name():
+    name = Name("Settings", "concept", inside=9, everywhere=9)
+    of_section = {place(1, "The 2.x releases", document="7"): 1, place(2, document="7"): 9}
+    of_document = {place(1, document="The 2.x releases"): 1, place(2, document="7"): 9}
+
+    assert only(subject(1, of_section, name)) == "The 2.x releases"
+    assert only(subject(1, of_document, name)) == "Settings and The 2.x releases"
+
+
+def test_a_heading_that_asks_is_chosen_only_if_it_covers_much_more_than_one_that_names():
+    def named(asks: int, names: int) -> str:
+        asking = place(1, "How to distinguish", document="7")
+        naming = place(2, "Colour fringes", document="7")
+        return only(subject(1, {asking: asks, naming: names}))
+
+    assert named(5, 4) == "Colour fringes"
+    assert named(9, 4) == "How to distinguish"
+
+
+def test_one_and_many_of_the_same_are_no_two_titles():
+    found = titles([subject(1, {place(1, "Oil lamp"): 9}), subject(2, {place(2, "Oil lamps"): 9})])
+
+    assert found.values() != {"Oil lamp", "Oil lamps"}
+
+
 def test_a_name_that_has_part_of_the_other_is_not_joined_with_it():
     short = Name("Scrooge", "person", inside=8, everywhere=8)
-    long = Name("Ebenezer Scrooge", "person", inside=2, everywhere=2)
+    long = Name("Ebenezer Scrooge", "person", inside=6, everywhere=6)
 
     assert only(subject(1, {}, short, long)) == "Ebenezer Scrooge"
 
