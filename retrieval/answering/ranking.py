@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
+from kb_project.text.regions import LABEL, bare
 from kb_project.text.values import SPELT_OTHERWISE
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
-from retrieval.search.answer_kinds import Kind, spans_of_kind
+from retrieval.search.answer_kinds import Kind, defined_in, defines, spans_of_kind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit, hydrate
@@ -175,15 +176,27 @@ def rank(gathered: Gathered) -> Ranking:
 
 
 def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
-    """Return what each statement gains by telling what to do where the question asks how something
-    is done: as much as other questions' statements by the kind of thing asked for.
+    """Return what each statement gains by saying what to do or what something is where the question
+    asks for that: as much as other questions' statements by the kind of thing asked for.
 
     It shows which statement answers, not whether any does: the imperatives of manuals are many.
     """
-    if gathered.sought.kind is not Kind.PROCEDURE:
-        return np.zeros(len(gathered.statements))
-    tells = [bool(spans_of_kind(one.said, Kind.PROCEDURE)) for one in gathered.statements]
+    subject = defined_in(gathered.sought.text)
+    if gathered.sought.kind is Kind.PROCEDURE:
+        tells = [bool(spans_of_kind(one.said, Kind.PROCEDURE)) for one in gathered.statements]
+    elif subject:
+        tells = [
+            defines(one.said, subject) or _is_headed(one, subject) for one in gathered.statements
+        ]
+    else:
+        tells = [False] * len(gathered.statements)
     return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])
+
+
+def _is_headed(one: Candidate, subject: str) -> bool:
+    """Whether it is the first statement of the subject's definition, which the subject heads."""
+    level, title = one.statement.path[-1] if one.statement.path else (0, "")
+    return level == LABEL and one.place == 0 and bare(title).casefold() == subject.casefold()
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:

@@ -6,6 +6,7 @@ Pure rules for English and Chinese; other languages have no kinds.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import regex
@@ -157,6 +158,23 @@ _PROCEDURE: Final = lazy_pattern(
     r"|\b(?:click|tick|press|select|choose|enter|type)(?:ing)?\b",
     regex.IGNORECASE,
 )
+MOST_DEFINED: Final = 4
+"""Words of what a question asks to define."""
+_DEFINED: Final = lazy_pattern(
+    r"\W*(?:(?:what|who)(?:['’]s| is| are| was| were)|define|explain|describe"
+    r"|tell me (?:more )?about)(?: (?:an?|the))? (?P<subject>[^?.!]+?)\W*"
+    r"|\W*what (?:do|does|did)(?: (?:an?|the))? (?P<meant>[^?.!]+?) (?:mean|stand for)\W*",
+    regex.IGNORECASE,
+)
+_USUALLY: Final = r"(?:usually|generally|often|simply|basically|essentially)"
+_CLASS: Final = (
+    r"(?:an?|the(?! only| same)|one|any|all|those|something|someone|when|where|what|how|used"
+    r"|designed|intended|meant|known|called|defined)"
+)
+_MEANS: Final = (
+    r"(?:means?(?! (?:more|less))|meant|refers? to(?! th(?:is|at|ese|em|e)\b)|denotes?|stands? for)"
+)
+_NO_PREPOSITION: Final = r"(?!(?:of|in|on|at|to|with|for|by|from|after|before|when|if|that|which) )"
 _NAMED: Final = {
     Kind.DATE: _DATE,
     Kind.DURATION: _DURATION,
@@ -196,6 +214,42 @@ def kind_of(question: str) -> Kind:
     'person'
     """
     return next((kind for kind, pattern in _KINDS if pattern.search(question)), Kind.OPEN)
+
+
+def defined_in(question: str) -> str:
+    """Return what a question asks to define, '' if it asks for something else.
+
+    >>> [defined_in(one) for one in ("What is an entrance pupil?", "Who is Ada Lind?", "Who fell?")]
+    ['entrance pupil', 'Ada Lind', '']
+    """
+    asked = _DEFINED.fullmatch(question.strip())
+    subject = asked and (asked["subject"] or asked["meant"])
+    return subject if subject and len(subject.split()) <= MOST_DEFINED else ""
+
+
+def defines(text: str, subject: str) -> bool:
+    """Return whether a text says what the subject is.
+
+    >>> said = ("A rollout is when it plays on.", "ROLLOUT, n. A game.", "The rollout is over.")
+    >>> [defines(one, "rollout") for one in said]
+    [True, True, False]
+    """
+    return _definition(subject).search(text) is not None
+
+
+@lru_cache(maxsize=100)
+def _definition(subject: str) -> regex.Pattern[str]:
+    *first, last = (regex.escape(word) for word in subject.split())
+    words = [*first, rf"{last.removesuffix('s')}(?:e?s)?"]
+    name = r"[\"“'‘*_(]*\b" + r"[\s-]+".join(words) + r"\b[\"”'’*_)]*"
+    aside = r"(?: \([^)]{1,60}\)|, [^,.]{1,60},)?"
+    named = rf"(?:{name}{aside}|.{{1,60}}, or {name}(?: for short)?,)"
+    is_what = rf"(?:(?:is|are|was|were) (?:{_USUALLY} )?{_CLASS}|{_MEANS})\b"
+    return regex.compile(
+        rf"^\W*(?:{_NO_PREPOSITION}\S+ ){{0,4}}?{named} {is_what}"
+        rf"|^\W*{name}(?:, (?:n|v|adj|adv)\.|\s*[:–—-]\s|, (?:an?|the|one of)\b)",
+        regex.IGNORECASE,
+    )
 
 
 def counts(text: str, counted: frozenset[str]) -> bool:

@@ -7,6 +7,7 @@ from hypothesis import given, strategies as st
 
 from ingestion.vectors import sentences as embedded
 from kb_project.ports import build_ports
+from kb_project.text.regions import LABEL, Region, RegionKind
 from retrieval.answering import extractive, features, ranking
 from retrieval.answering.extractive import outcome_of
 from retrieval.answering.features import Rarity
@@ -38,6 +39,31 @@ def test_asked_how_something_is_done_a_statement_that_tells_what_to_do_comes_fir
 
     assert first.candidate.said == "Open the glass to change the wick of the lamp."
     assert other.candidate.said == "The wick of the lamp is often changed."
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "A wick is a band of cotton in which oil rises to the flame.",
+        "WICK, n. A band of cotton in which oil rises.",
+        "The band of cotton, or wick for short, is what the oil rises in.",
+    ],
+)
+def test_asked_what_something_is_the_statement_that_defines_it_comes_first(definition):
+    text = f"The wick was lit. The wick of the lamp was often changed by the keeper. {definition}"
+
+    [first, *_] = ranking.rank(gathered("What is a wick?", hit(text))).ranked
+
+    assert first.candidate.said == definition
+
+
+def test_what_stands_below_a_term_defines_it():
+    text = "The wick was lit.\n\nWick\nA band of cotton in which oil rises.\nIt is changed often."
+    term = Region(RegionKind.HEADING, 19, 23, LABEL)
+
+    [first, *_] = ranking.rank(gathered("What is a wick?", hit(text, regions=(term,)))).ranked
+
+    assert first.candidate.said == "A band of cotton in which oil rises."
 
 
 def test_shares_are_those_of_one_whole_and_fall():
