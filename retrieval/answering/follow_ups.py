@@ -23,6 +23,7 @@ from kb_project.prompt import fenced, load
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
 from kb_project.text.names import normalise_name
+from kb_project.text.regions import RegionKind
 from kb_project.text.words import terms
 from retrieval.answering import sql, suggestions
 from retrieval.answering.drafts import Asking, CitedPassage, Draft
@@ -146,12 +147,17 @@ def to_go_on(made: Sequence[Suggestion], asked: Sequence[str], draft: Draft) -> 
 
 
 def _is_covered(one: Suggestion, answer: str, draft: Draft) -> bool:
-    """Return whether the answer has this very sentence, or cites the heading's text."""
+    """Return whether the answer has this very sentence, or cites the text below the heading."""
     if one.said in answer:
         return True
+    end = one.end
+    if one.form in (Form.ASKED, Form.SECTION):
+        hit = one.hit
+        headings = (hit.start + it.start for it in hit.regions if it.kind is RegionKind.HEADING)
+        end = min((start for start in headings if start > one.start), default=hit.end)
     numbers = {row.number for row in draft.citations if row.document_id == one.hit.document_id}
     return any(
-        span.number in numbers and span.start < one.end and one.start < span.end
+        span.number in numbers and span.start < end and one.start < span.end
         for sentence in draft.sentences
         for span in sentence.spans
     )

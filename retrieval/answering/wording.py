@@ -227,7 +227,8 @@ def _asked_by(said: str, known: Mapping[str, str]) -> str:
         is_whole = len(terms(question)) > 1 and not _ELSEWHERE.search(question)
         return question[0].upper() + question[1:] if is_whole else ""
     if match := _HOW_TO.match(said):
-        return f"How do I {match['what']}?"
+        verb, space, rest = match["what"].partition(" ")
+        return f"How do I {_small(verb, known)}{space}{rest}?"
     if _POINTING.search(regex.sub(r"\b(?:us|that)\b", "", said)):
         return ""
     if match := _HOW_IS.match(said):

@@ -15,7 +15,14 @@ from kb_project.ports import build_ports
 from kb_project.text.names import normalise_name
 from kb_project.text.regions import Region, RegionKind
 from retrieval.answering import follow_ups
-from retrieval.answering.drafts import Asking, CitedPassage, Draft, Earlier, WrittenSentence
+from retrieval.answering.drafts import (
+    Asking,
+    CitedPassage,
+    Draft,
+    Earlier,
+    SpanOf,
+    WrittenSentence,
+)
 from retrieval.answering.follow_ups import LONGEST, MOST, distinct, to_go_on
 from retrieval.answering.suggestions import answered_by
 from retrieval.search import services
@@ -119,11 +126,13 @@ def passage(text: str, *regions: Region, title: str = "Keepers") -> Hit:
     return Hit(uuid.uuid4(), uuid.uuid4(), title, (), None, 0, len(text), 1.0, text, (), regions)
 
 
-def led_on(hits: list[Hit], asked: str, answer: str, known: dict[str, str]) -> list[str]:
+def led_on(
+    hits: list[Hit], asked: str, answer: str, known: dict[str, str], *spans: SpanOf
+) -> list[str]:
     cited = [CitedPassage(1, hit.chunk_id, hit.document_id, 0, 1, "", ((0, 1),)) for hit in hits]
     draft = Draft(
         is_supported=True,
-        sentences=[WrittenSentence(answer)],
+        sentences=[WrittenSentence(answer, spans)],
         citations=cited,
         nearest=[],
         trace={},
@@ -168,6 +177,22 @@ def test_a_heading_that_every_chapter_has_is_no_subject():
     found = led_on([passage(text, *headings)], "Where is Skarrow Light?", "On Voar.", {})
 
     assert found == ["What does “Keepers” say about lamp oil?"]
+
+
+def test_a_heading_whose_text_the_answer_cites_is_not_asked_about():
+    text = "How to clean the lamp\n\nOpen the glass.\n\nHow to fill the lamp\n\nOpen the tap."
+    headings = [
+        Region(RegionKind.HEADING, text.index("How to clean"), 21, 1),
+        Region(RegionKind.HEADING, text.index("How to fill"), text.index("\n\nOpen the tap"), 1),
+    ]
+    start = text.index("Open the glass")
+    span = SpanOf(1, start, start + len("Open the glass."))
+
+    found = led_on(
+        [passage(text, *headings)], "How is the lamp cleaned?", "Open the glass.", {}, span
+    )
+
+    assert found == ["How do I fill the lamp?"]
 
 
 def test_chinese_questions_are_followed_by_chinese_ones():

@@ -87,6 +87,7 @@ def test_what_does_not_stand_by_itself_is_not_asked_about(said):
         ("2.1 How do I file a bug?", "How do I file a bug?", Form.ASKED),
         ("How a book is scanned", "How is a book scanned?", Form.ASKED),
         ("How to back up", "How do I back up?", Form.ASKED),
+        ("How to Reconcile the account", "How do I reconcile the account?", Form.ASKED),
         ("5. Risks that keep us awake", "What are the risks that keep us awake?", Form.ASKED),
         (
             "1.3. The Inner Workings of the Debian Project",
