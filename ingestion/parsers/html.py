@@ -89,14 +89,17 @@ def _describe(tree: LexborHTMLParser, builder: TextBuilder) -> None:
 
 
 def page_title(tree: LexborHTMLParser) -> str:
-    """The page's title, without a site name after a dash or bar if an h1 matches the rest."""
+    """The page's title, without a site name after a dash or bar if an h1 matches the rest; an h1
+    instead of a path such as *Page < Part < Site*."""
     title = tree.css_first("title")
     shown = one_line(title.text()) if title else ""
     tops = [one_line(inline_text(top)) for top in tree.css("h1")]
     for top in filter(None, tops):
         if _SITE_NAME.fullmatch(shown.removeprefix(top)):
             return top
-    return shown or (tops[0] if len(tops) == 1 else "")
+    if not shown or " < " in shown:
+        return tops[0] if len(tops) == 1 else shown.partition(" < ")[0]
+    return shown
 
 
 @dataclass(slots=True)

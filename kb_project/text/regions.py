@@ -233,6 +233,11 @@ class Heading:
     depth: int
 
 
+_SMALL: Final = frozenset(
+    "a an and as at but by for from in into nor of on or the to via with".split()
+)
+
+
 def bare(title: str) -> str:
     """Return the heading without number and punctuation.
 
@@ -241,6 +246,20 @@ def bare(title: str) -> str:
     """
     heading: str = _NUMBER.sub("", title.strip().strip("#*_ "), count=1)
     return heading.strip(" .:：-–—")
+
+
+def unshouted(title: str) -> str:
+    """Return a title of several words in title case if it is all in capitals.
+
+    >>> [unshouted(one) for one in ("MARLEY'S GHOST", "END OF THE LINE", "The FHS", "FHS")]
+    ["Marley's Ghost", 'End of the Line', 'The FHS', 'FHS']
+    """
+    letters = [one for one in title if one.isalpha()]
+    first, *words = title.split() or [""]
+    if not words or not all(map(str.isupper, letters)):
+        return title
+    rest = (one.lower() if one.lower() in _SMALL else one.capitalize() for one in words)
+    return " ".join([first.capitalize(), *rest])
 
 
 def is_telling(title: str) -> bool:

@@ -27,6 +27,7 @@ from kb_project.text.regions import (
     main,
     outline,
     prose,
+    unshouted,
 )
 from kb_project.text.words import terms
 from retrieval.answering import overview_language as language, sql
@@ -202,7 +203,7 @@ class _Reader:
         text = self._say.is_a(facts.title, self._about(facts))
         yield OverviewSentence(text, first, (0, len(facts.title)))
         if len(parts) > 1:
-            titles = [bare(one.title) for one in parts]
+            titles = [unshouted(bare(one.title)) for one in parts]
             yield OverviewSentence(
                 self._say.parts(titles), self._first_line(facts.id, parts[0].start)
             )
@@ -212,7 +213,7 @@ class _Reader:
     def _line(self, facts: _Facts) -> OverviewSentence:
         """Describe a document in one sentence."""
         parts = main(facts.headings, MOST_OF_LINE)
-        titles = [bare(one.title) for one in parts] if len(parts) > 1 else []
+        titles = [unshouted(bare(one.title)) for one in parts] if len(parts) > 1 else []
         names = facts.names[:MOST_OF_LINE]
         text = self._say.line(facts.title, self._about(facts), titles, names)
         spans = self._first_line(facts.id, parts[0].start if titles else 0)

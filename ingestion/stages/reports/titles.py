@@ -21,6 +21,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.names import normalise_name
+from kb_project.text.regions import unshouted
 from kb_project.text.words import one_line, terms
 
 UNNAMED: Final = "Unnamed topic"
@@ -288,7 +289,7 @@ def labels_of(text: str) -> list[str]:
     for part in parts:
         label = _unnumbered(one_line(part))
         if _would_do(label):
-            return [_as_title(label)]
+            return [unshouted(label[:1].upper() + label[1:])]
     return []
 
 
@@ -315,14 +316,6 @@ def words_in(label: str) -> int:
     if unspaced > MOST_UNSPACED:
         return MOST_WORDS + 1
     return len(_WORD.findall(_UNSPACED.sub(" ", label))) + (unspaced + 1) // 2
-
-
-def _as_title(label: str) -> str:
-    """Capitalise the first letter, and turn all capitals into title case."""
-    letters = [one for one in label if one.isalpha()]
-    if len(label.split()) < FEWEST_WORDS or not all(map(str.isupper, letters)):
-        return label[:1].upper() + label[1:]
-    return " ".join(word.capitalize() for word in label.split())
 
 
 def _overlap(label: str, other: str) -> bool:

@@ -66,7 +66,11 @@ def test_facts_come_from_the_head(read):
 @pytest.mark.parametrize(
     ("title", "body", "expected"),
     [
+        ("WaitList &lt; Manual &lt; Wiki", "<h1>The waiting list</h1>", "The waiting list"),
+        ("WaitList &lt; Manual &lt; Wiki", "", "WaitList"),
         ("Fees – Harbour Office", "<h1>Menu</h1><h1>Fees</h1>", "Fees"),
+        ("FeesPage &lt; Manual &lt; Wiki", "<h1>The fees</h1>", "The fees"),
+        ("FeesPage &lt; Manual &lt; Wiki", "", "FeesPage"),
         ("Fees, part two", "<h1>Fees</h1>", "Fees, part two"),
         ("", "<h1>Fees</h1>", "Fees"),
         ("", "<p>Fees</p>", "page"),

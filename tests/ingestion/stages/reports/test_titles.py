@@ -214,7 +214,7 @@ def test_a_label_is_short_and_on_one_line(said: str):
         ("## 2.3 Building the package", "Building the package"),
         ("Appendix B. Rules of the house", "Rules of the house"),
         ("第三章 守塔人", "守塔人"),
-        ("THE END OF IT", "The End Of It"),
+        ("THE END OF IT", "The End of It"),
         ("Backup (rsync)", "Backup"),
         ("Version 3 of the social contract", "Version 3 of the social contract"),
     ],
