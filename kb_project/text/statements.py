@@ -251,7 +251,7 @@ class _Reader:
     def _is_cut_by_list(self, said: str, end: int) -> bool:
         """*A member may*, and the entries on the next lines go on."""
         has_entries = _ENTRY_BELOW.match(self._prose, end) is not None
-        return has_entries and _OPEN.search(said) is not None
+        return has_entries and breaks_off(said)
 
     def _is_title(self, said: str) -> bool:
         """Whether a line only names something: a figure, a section, or again what is above it."""
@@ -288,6 +288,15 @@ class _Reader:
         """Whether a sentence belongs to the entry before it: no blank line separates them."""
         gap = self._prose[max(0, start - 80) : start]
         return "\n" not in gap[len(gap.rstrip()) :].replace("\n", "", 1) and bool(gap.rstrip())
+
+
+def breaks_off(sentence: str) -> bool:
+    """Whether it ends with a word with which no sentence ends.
+
+    >>> breaks_off("Open the bill or"), breaks_off("Open the bill.")
+    (True, False)
+    """
+    return _OPEN.search(sentence) is not None
 
 
 def says_something(sentence: str) -> bool:

@@ -23,7 +23,13 @@ from numpy.typing import NDArray
 
 from kb_project.text.languages import HAN
 from kb_project.text.regions import Region
-from kb_project.text.statements import Statement, StatementKind, says_something, statements
+from kb_project.text.statements import (
+    Statement,
+    StatementKind,
+    breaks_off,
+    says_something,
+    statements,
+)
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
 from retrieval.search.answer_kinds import Kind, counts, named_kinds
@@ -73,8 +79,10 @@ class Candidate:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether it says something without its list's other entries."""
-        return self.kind is not StatementKind.ENTRY or says_something(self.said)
+        """Whether it says something without what follows, and without its list's other entries."""
+        if self.kind is StatementKind.ENTRY and not says_something(self.said):
+            return False
+        return self.kind is StatementKind.LEAD or not breaks_off(self.said)
 
     @property
     def asks(self) -> bool:

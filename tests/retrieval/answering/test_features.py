@@ -164,6 +164,12 @@ def test_what_is_no_prose_is_no_candidate():
     assert [one.said for one in found] == ["Ada Lind keeps the light.", "It burns oil by night."]
 
 
+def test_a_sentence_that_breaks_off_answers_nothing():
+    made = gathered("Who keeps the light?", hit("The light is kept by the\n\nAda keeps the light."))
+
+    assert [one.said for one in made.statements] == ["Ada keeps the light."]
+
+
 def test_the_entries_of_a_list_are_one_group_under_the_line_that_leads_it_in():
     text = "The keepers were:\n- Ada Lind, from 1866\n- Bram Oosterling, until 1890\n\nIt was dim."
 
