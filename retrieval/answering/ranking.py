@@ -181,22 +181,19 @@ def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
 
     It shows which statement answers, not whether any does: the imperatives of manuals are many.
     """
-    subject = defined_in(gathered.sought.text)
+    subjects = defined_in(gathered.sought.text)
     if gathered.sought.kind is Kind.PROCEDURE:
         tells = [bool(spans_of_kind(one.said, Kind.PROCEDURE)) for one in gathered.statements]
-    elif subject:
-        tells = [
-            defines(one.said, subject) or _is_headed(one, subject) for one in gathered.statements
-        ]
     else:
-        tells = [False] * len(gathered.statements)
+        tells = [any(_says_what(one, it) for it in subjects) for one in gathered.statements]
     return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])
 
 
-def _is_headed(one: Candidate, subject: str) -> bool:
-    """Whether it is the first statement of the subject's definition, which the subject heads."""
+def _says_what(one: Candidate, subject: str) -> bool:
+    """Whether a statement defines the subject, or is the first below the subject as a term."""
     level, title = one.statement.path[-1] if one.statement.path else (0, "")
-    return level == LABEL and one.place == 0 and bare(title).casefold() == subject.casefold()
+    is_headed = level == LABEL and one.place == 0 and bare(title).casefold() == subject.casefold()
+    return is_headed or defines(one.said, subject)
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:

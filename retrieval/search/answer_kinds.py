@@ -75,11 +75,8 @@ _KINDS: Final = tuple(
         ),
         (
             Kind.PROCEDURE,
-            r"\bhow to\b|\bhow (?:do|can|could|should|must|may|might|would|shall)"
-            r" (?:i|we|you|one|people|users?)\b"
-            r"|\bhow (?:is|are|can|could|should|must|may) (?:\S+ ){1,8}?"
-            r"(?!related|called|named|connected)(?:\w{2,}ed|made|put|set|done|kept|sent|built|chosen"
-            r"|drawn|found|given|held|sold|taken|written)\b",
+            r"\bhow (?:do|can|could|should|must|may|might|would|shall)"
+            r" (?:i|we|you|one|people|users?)\b|^\W*how to\b",
         ),
     )
 )
@@ -166,6 +163,12 @@ _DEFINED: Final = lazy_pattern(
     r"|\W*what (?:do|does|did)(?: (?:an?|the))? (?P<meant>[^?.!]+?) (?:mean|stand for)\W*",
     regex.IGNORECASE,
 )
+_COMPARED: Final = lazy_pattern(
+    r"\W*(?:what (?:is|are) the differences? between|compare"
+    r"|differences? between)(?: (?:an?|the))? (?P<one>[^?.!]+?) (?:and|with|to)(?: (?:an?|the))?"
+    r" (?P<other>[^?.!]+?)\W*",
+    regex.IGNORECASE,
+)
 _USUALLY: Final = r"(?:usually|generally|often|simply|basically|essentially)"
 _CLASS: Final = (
     r"(?:an?|the(?! only| same)|one|any|all|those|something|someone|when|where|what|how|used"
@@ -216,15 +219,21 @@ def kind_of(question: str) -> Kind:
     return next((kind for kind, pattern in _KINDS if pattern.search(question)), Kind.OPEN)
 
 
-def defined_in(question: str) -> str:
-    """Return what a question asks to define, '' if it asks for something else.
+def defined_in(question: str) -> list[str]:
+    """Return what a question asks to define or to tell apart.
 
-    >>> [defined_in(one) for one in ("What is an entrance pupil?", "Who is Ada Lind?", "Who fell?")]
-    ['entrance pupil', 'Ada Lind', '']
+    >>> [defined_in(one) for one in ("What is an entrance pupil?", "Who was Ada?", "Who fell?")]
+    [['entrance pupil'], ['Ada'], []]
+    >>> defined_in("What is the difference between a bill and an invoice?")
+    ['bill', 'invoice']
     """
-    asked = _DEFINED.fullmatch(question.strip())
-    subject = asked and (asked["subject"] or asked["meant"])
-    return subject if subject and len(subject.split()) <= MOST_DEFINED else ""
+    bare = question.strip()
+    compared, asked = _COMPARED.fullmatch(bare), _DEFINED.fullmatch(bare)
+    if compared:
+        found = [compared["one"], compared["other"]]
+    else:
+        found = [asked["subject"] or asked["meant"]] if asked else []
+    return [one for one in found if len(one.split()) <= MOST_DEFINED]
 
 
 def defines(text: str, subject: str) -> bool:
@@ -247,7 +256,8 @@ def _definition(subject: str) -> regex.Pattern[str]:
     is_what = rf"(?:(?:is|are|was|were) (?:{_USUALLY} )?{_CLASS}|{_MEANS})\b"
     return regex.compile(
         rf"^\W*(?:{_NO_PREPOSITION}\S+ ){{0,4}}?{named} {is_what}"
-        rf"|^\W*{name}(?:, (?:n|v|adj|adv)\.|\s*[:–—-]\s|, (?:an?|the|one of)\b)",
+        rf"|^\W*{name}(?:, (?:n|v|adj|adv)\.|\s*[:–—-]\s|, (?:an?|the|one of)\b)"
+        rf"|{name},? (?:literally )?meaning\b",
         regex.IGNORECASE,
     )
 
