@@ -11,6 +11,7 @@ makes sense alone is better than one that begins with "He". The title is given b
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,22 @@ WIDE: Final = 2.5
 # shows in its people and places before its common nouns. Other types count in full.
 NAMING: Final[Mapping[str, float]] = {"group": 0.3, "language": 0.3, "concept": 0.6, "symbol": 0.8}
 
+# Factors for a sentence that leads up to something or goes on from it (*If …*, *As we see …*), and
+# for one that says what something is.
+LEADING_UP: Final = 0.5
+SAYS_WHAT: Final = 1.3
+_LEADING_UP: Final = regex.compile(
+    r"(?:above|after|also|although|another|as|because|before|below|either|for|however|if|indeed|let"
+    r"|more|note|now|on the|once|see|similarly|since|so|starting|though|to|unless|until|when"
+    r"|whenever|while|with|in (?:addition|contrast|fact|general|order|other|such|that|the|these"
+    r"|this|those)|an? (?:alternative|example)|the (?:first|five|following|former|four|latter|left"
+    r"|lower|next|right|second|third|three|two|upper)|\d+[.:)]?)\b",
+    regex.IGNORECASE,
+)
+_SAYS_WHAT: Final = regex.compile(
+    r"(?:(?:The|An?) )?(?:[\p{L}\p{N}][\p{L}\p{N}'’.-]* ){1,5}(?:\([^)]{1,40}\) )?"
+    r"(?:is|are|was|were) (?:an?|the|one) "
+)
 _WORD: Final = regex.compile(r"\p{Han}|[\p{L}\p{N}]+")
 _WIDE_ENDS: Final = "。！？：；…」』】）"
 _QUOTES: Final = "\"'“”‘’«「『[("
@@ -231,7 +248,7 @@ def choose(
 
 
 def shape(sentence: Sentence) -> float:
-    """How well a sentence reads on its own, whatever its subject: about 0.1 to 1.4."""
+    """How well a sentence reads on its own, whatever its subject: about 0.1 to 1.8."""
     text = sentence.text
     length = len(text) + (WIDE - 1) * len(HAN.findall(text))
     if length < SHORT:
@@ -241,21 +258,20 @@ def shape(sentence: Sentence) -> float:
     # Statements first, then questions and exclamations, fragments last.
     if text[-1] not in ".。":
         quality *= 0.7 if is_ended(text) else 0.2
-    # A bracket that opens in the sentence before: this is the rest of one cut in two.
     before, bracket, _ = text.partition(")")
-    if needs_context(text) or (bracket and "(" not in before):
-        quality *= 0.4
     # More than a third of the letters are capitals: a heading, a list, a form.
     shouts = sum(map(str.isupper, text)) * 3 > sum(map(str.isalpha, text)) > 0
-    if shouts or is_labelled(text):
-        quality *= 0.2
-    if text[0] in _QUOTES:
-        quality *= 0.6
-    if sentence.states:
-        quality *= 1.2
-    if sentence.leads:
-        quality *= 1.15
-    return quality
+    factors = (
+        # A bracket that opens in the sentence before: this is the rest of one cut in two.
+        (0.4, needs_context(text) or (bracket and "(" not in before)),
+        (LEADING_UP, _LEADING_UP.match(text)),
+        (SAYS_WHAT, _SAYS_WHAT.match(text)),
+        (0.2, shouts or is_labelled(text)),
+        (0.6, text[0] in _QUOTES),
+        (1.2, sentence.states),
+        (1.15, sentence.leads),
+    )
+    return math.prod([quality, *(factor for factor, applies in factors if applies)])
 
 
 def join_sentences(texts: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ def test_a_report_has_a_readable_title_a_summary_and_a_rating(carol: Carol):
 
     report = report_of(community)
     assert report.title == "Carol and Scrooge"
-    assert report.summary.startswith("Scrooge and Marley ran a counting house")
+    assert report.summary.startswith("Bob Cratchit was the clerk of Scrooge")
     assert 0 < report.rating < 10
     assert report.rating_reason == (
         "5 entities with 4 facts between them, mentioned in 1 document."
