@@ -23,7 +23,7 @@ from kb_project.sql import run_sql
 from workspaces import access
 
 # A worker that finds its own name on a lease was interrupted by the database, not by another
-# worker: a process runs one stage of a lane at a time.
+# worker: a process runs a stage of a lane once at a time.
 STAGES: Final = LeasedRows(
     table="ingestion_stagerun",
     access=access,

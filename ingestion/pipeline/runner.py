@@ -21,7 +21,8 @@ from django_q.tasks import async_task
 
 from ingestion.changes import version_changes
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
-from ingestion.pipeline import leases, needs, sql, transitions, turns
+from ingestion.pipeline import leases, needs, side_by_side, sql, transitions, turns
+from ingestion.pipeline.side_by_side import Tally
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages import (
     cells,
@@ -129,15 +130,6 @@ class Member:
         return self.runs[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Of a group: the jobs begun, and those at the lane's end; whether the rest wait for a turn."""
-
-    begun: int = 0
-    through: int = 0
-    gave_way: bool = False
-
-
 def plan_stages(*jobs: IngestionJob) -> None:
     """Create the jobs' stage runs. Call inside their transaction."""
     for kind, members in groupby(jobs, key=lambda job: job.kind):
@@ -190,10 +182,17 @@ def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None) -> 
         taken, _ = claim_next(going)
         fail(taken, error, seconds=0)
         return Tally(len(taken))
-    tally = _run_stages(going, ports)
+    run = _run_side_by_side if side_by_side.is_worthwhile(going[0].job) else _run_stages
+    tally = run(going, ports)
     if not tally.gave_way:
         after_lane(jobs[0], lane)
     return tally
+
+
+def _run_side_by_side(going: list[Member], ports: Ports) -> Tally:
+    [one] = going
+    run = side_by_side.run
+    return run(one.runs, lambda stage: _run_stages([Member(one.job, [stage])], ports))
 
 
 def _run_stages(going: list[Member], ports: Ports) -> Tally:

@@ -242,6 +242,14 @@ SELECT (EXISTS (SELECT FROM ingestion_entity
                  ORDER BY created_at DESC LIMIT 1), true)
 """
 
+SECONDS_OF_LAST_REFRESH: Final[LiteralString] = """
+SELECT coalesce(sum(seconds), 0) FROM ingestion_stagerun
+ WHERE workspace_id = %(workspace)s AND job_id = (
+       SELECT id FROM ingestion_ingestionjob
+        WHERE workspace_id = %(workspace)s AND kind = 'workspace' AND state = 'done'
+        ORDER BY created_at DESC LIMIT 1)
+"""
+
 ADD_REFRESH: Final[LiteralString] = """
 INSERT INTO ingestion_ingestionjob
        (id, workspace_id, kind, state, cancel_requested, created_at)
