@@ -18,10 +18,10 @@ from django.utils import timezone
 
 from ingestion.extractors import GENERIC_TYPES
 from ingestion.extractors.titles import naming_key
-from ingestion.models import Alias, Chunk, Entity, IngestionJob, WalkSnapshot
+from ingestion.models import Chunk, IngestionJob, WalkSnapshot
 from ingestion.stage import Progress, StageOutcome
 from kb_project.graph.walk_index import (
-    AliasRow,
+    Aliases,
     ChunkRow,
     Entities,
     Mentions,
@@ -33,20 +33,26 @@ from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 from workspaces.models import Workspace
 
-# Columns of packed ids: a million rows would be two million objects.
+# Columns of packed ids, and of lines: a million rows would be two million objects. Only what may be
+# spelled in lower case comes with its name.
 ENTITIES: Final[LiteralString] = """
 SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
-       coalesce(array_agg(key), '{}'), coalesce(array_agg(type), '{}'),
-       coalesce(array_agg(name), '{}')
+       coalesce(string_agg(key, E'\n'), ''),
+       coalesce(string_agg((type = ANY (%(generic)s::text[]))::int::text, ''), ''),
+       coalesce(string_agg(CASE WHEN lower(name) = name THEN replace(name, E'\n', ' ') ELSE '' END,
+                           E'\n'), '')
 FROM (SELECT id, key, type, name FROM ingestion_entity WHERE workspace_id = %(workspace)s
       ORDER BY key, sense, id) AS entities
 """
+ALIASES: Final[LiteralString] = """
+SELECT coalesce(string_agg(key, E'\n'), ''),
+       coalesce(string_agg(uuid_send(entity_id), ''::bytea), '')
+FROM ingestion_alias WHERE workspace_id = %(workspace)s
+"""
 MENTIONS: Final[LiteralString] = """
 SELECT coalesce(string_agg(uuid_send(chunk_id), ''::bytea), ''),
-       coalesce(string_agg(uuid_send(entity_id), ''::bytea), ''),
-       coalesce(string_agg(int4send(times), ''::bytea), '')
-FROM (SELECT chunk_id, entity_id, count(*)::int4 AS times FROM ingestion_mention
-      WHERE workspace_id = %(workspace)s GROUP BY chunk_id, entity_id) AS counted
+       coalesce(string_agg(uuid_send(entity_id), ''::bytea), '')
+FROM ingestion_mention WHERE workspace_id = %(workspace)s
 """
 
 # During a burst of work, a snapshot is renewed once the last one is older than this, and older than
@@ -81,10 +87,6 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
     chunks = Chunk.objects.in_workspace(workspace_id).order_by(
         "document__title", "document_id", "ordinal"
     )
-    # A difference rather than a join, which compares each with all others where the planner knows
-    # nothing of the workspace yet.
-    own_keys = Entity.objects.in_workspace(workspace_id).values_list("key", "id")
-    aliases = Alias.objects.in_workspace(workspace_id).values_list("key", "entity_id")
     return build(
         chunks=[
             ChunkRow(chunk_id, _key_of(title))
@@ -92,22 +94,31 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
         ],
         entities=_entities(workspace_id),
         mentions=_mentions(workspace_id),
-        aliases=[
-            AliasRow(*row) for row in aliases.difference(own_keys).order_by("key", "entity_id")
-        ],
+        aliases=_aliases(workspace_id),
     )
 
 
 def _entities(workspace_id: uuid.UUID) -> Entities:
-    [(ids, keys, types, names)] = run_sql(ENTITIES, {"workspace": workspace_id})
-    return Entities(
-        bytes(ids), keys, [kind in GENERIC_TYPES for kind in types], [*map(str.islower, names)]
-    )
+    values = {"workspace": workspace_id, "generic": sorted(GENERIC_TYPES)}
+    [(ids, keys, generic, names)] = run_sql(ENTITIES, values)
+    are_generic = np.frombuffer(generic.encode(), np.uint8) == ord("1")
+    are_common = [*map(str.islower, _lines(names, ids))]
+    return Entities(bytes(ids), _lines(keys, ids), are_generic, are_common)
+
+
+def _aliases(workspace_id: uuid.UUID) -> Aliases:
+    [(keys, entities)] = run_sql(ALIASES, {"workspace": workspace_id})
+    return Aliases(_lines(keys, entities), bytes(entities))
+
+
+def _lines(joined: str, ids: bytes) -> list[str]:
+    """The texts of as many rows as there are ids."""
+    return joined.split("\n") if ids else []
 
 
 def _mentions(workspace_id: uuid.UUID) -> Mentions:
-    [(chunks, entities, times)] = run_sql(MENTIONS, {"workspace": workspace_id})
-    return Mentions(bytes(chunks), bytes(entities), np.frombuffer(times, ">i4"))
+    [(chunks, entities)] = run_sql(MENTIONS, {"workspace": workspace_id})
+    return Mentions(bytes(chunks), bytes(entities), np.ones(len(chunks) // 16, np.int32))
 
 
 def save(workspace_id: uuid.UUID, index: WalkIndex, payload: bytes, *, seconds: float) -> None:

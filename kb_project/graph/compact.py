@@ -21,8 +21,10 @@ Places = NDArray[np.int64]
 
 ID: Final = "S16"
 """Of sixteen bytes: numpy compares all of them, zeros at the end too."""
+MANY: Final = 1_000
 _BYTES: Final = 16
 _NOWHERE: Final = -1
+_PLACES: Final = np.int64(1 << 31)
 
 
 class Ids:
@@ -68,7 +70,7 @@ class Ids:
         wanted = np.frombuffer(ids, ID)
         if not len(self):
             return np.full(len(wanted), _NOWHERE, np.int64)
-        at = np.minimum(np.searchsorted(self._sorted, wanted), len(self) - 1)
+        at = np.minimum(_found(wanted, self._sorted), len(self) - 1)
         is_here = self._sorted[at] == wanted
         return np.where(is_here, self._order[at], _NOWHERE).astype(np.int64)
 
@@ -89,6 +91,30 @@ class Ids:
     @property
     def nbytes(self) -> int:
         return self._packed.nbytes + self._order.nbytes + self._sorted.nbytes
+
+
+def _found(wanted: NDArray[np.bytes_], among: NDArray[np.bytes_]) -> Places:
+    """Where the ids are, or would be, among sorted ones; many are looked up by their first half,
+    in order: a tenth of the time.
+    """
+    heads = _heads(among) if len(wanted) >= MANY else None
+    if heads is None or _differ_later(heads, among):
+        return np.searchsorted(among, wanted)
+    halves = _heads(wanted)
+    order = np.argsort(halves)
+    places = np.empty(len(wanted), np.int64)
+    places[order] = np.searchsorted(heads, halves[order])
+    return places
+
+
+def _heads(ids: NDArray[np.bytes_]) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(ids).view(">u8")[::2].astype(np.uint64)
+
+
+def _differ_later(heads: NDArray[np.uint64], ids: NDArray[np.bytes_]) -> bool:
+    """Whether any sorted ids have the same first half, but are not the same."""
+    same = np.flatnonzero(heads[1:] == heads[:-1])
+    return bool((ids[same] != ids[same + 1]).any())
 
 
 class IdsByPlace(Sequence[UUID]):
@@ -124,21 +150,30 @@ class Filed(Mapping[str, tuple[int, ...]]):
         self._bounds: memoryview = starts.data
 
     @classmethod
-    def of(cls, under: Iterable[str], numbers: Sequence[int] | NDArray[np.int64]) -> Self:
-        """File each number under its text."""
+    def of(
+        cls,
+        under: Iterable[str],
+        numbers: Sequence[int] | NDArray[np.int64],
+        *,
+        once: bool = False,
+    ) -> Self:
+        """File each number under its text: ``once`` drops repetitions, and sorts the numbers."""
         found: defaultdict[str, int] = defaultdict(count().__next__)
         which = np.fromiter(map(found.__getitem__, under), np.int32, len(numbers))
-        texts = [_bytes(text) for text in found]
+        texts = [*found]
+        # By characters, which is the order of their bytes, too.
         order = sorted(range(len(texts)), key=texts.__getitem__)
         ranks = np.empty(len(texts), np.int32)
         ranks[order] = np.arange(len(texts), dtype=np.int32)
-        ranked = ranks[which]
-        sizes = np.fromiter((len(texts[place]) for place in order), np.uint32, len(order))
+        ranked, filed = ranks[which], np.array(numbers, np.int64)
+        if once:
+            ranked, filed = np.divmod(np.unique(ranked * _PLACES + filed), _PLACES)
+        joined, sizes = _joined([texts[place] for place in order])
         return cls(
-            b"".join(texts[place] for place in order),
+            joined,
             _sums(sizes),
             _sums(np.bincount(ranked, minlength=len(texts))),
-            np.array(numbers, np.int32)[np.argsort(ranked, kind="stable")],
+            filed[np.argsort(ranked, kind="stable")].astype(np.int32),
         )
 
     def __len__(self) -> int:
@@ -199,6 +234,14 @@ class Filed(Mapping[str, tuple[int, ...]]):
 def _bytes(text: str) -> bytes:
     # A question may hold half of a surrogate pair.
     return text.encode(errors="surrogatepass")
+
+
+def _joined(texts: Sequence[str]) -> tuple[bytes, NDArray[np.uint32]]:
+    """The bytes of all texts, and how many each has."""
+    joined = _bytes("".join(texts))
+    if len(joined) == sum(map(len, texts)):
+        return joined, np.fromiter(map(len, texts), np.uint32, len(texts))
+    return joined, np.fromiter((len(_bytes(text)) for text in texts), np.uint32, len(texts))
 
 
 def _sums(sizes: NDArray[Any]) -> NDArray[np.uint32]:

@@ -55,23 +55,29 @@ class Entities(NamedTuple):
 
     ids: bytes
     keys: Sequence[str]
-    are_generic: Sequence[bool]
-    are_common: Sequence[bool]
+    are_generic: Sequence[bool] | NDArray[np.bool_]
+    are_common: Sequence[bool] | NDArray[np.bool_]
 
 
 class Mentions(NamedTuple):
-    """How often chunks mention entities, by columns; each id is sixteen bytes."""
+    """How often chunks mention entities, by columns; each id is sixteen bytes.
+
+    What is mentioned by a chunk several times may have as many rows.
+    """
 
     chunk_ids: bytes
     entity_ids: bytes
     times: Sequence[int] | NDArray[np.int32]
 
 
-class AliasRow(NamedTuple):
-    """Another key of an entity."""
+class Aliases(NamedTuple):
+    """Keys of entities, by columns: others than their own count; each id is sixteen bytes."""
 
-    key: str
-    entity_id: UUID
+    keys: Sequence[str]
+    entity_ids: bytes
+
+
+NO_ALIASES: Final = Aliases((), b"")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +160,7 @@ def build(
     chunks: Sequence[ChunkRow],
     entities: Entities,
     mentions: Mentions,
-    aliases: Iterable[AliasRow] = (),
+    aliases: Aliases = NO_ALIASES,
 ) -> WalkIndex:
     """Build a workspace's index. Mentions of unknown chunks or entities are ignored.
 
@@ -173,7 +179,7 @@ def build(
         chunk_ids=nodes.chunk_ids,
         entity_ids=nodes.entity_ids,
         salience=salience,
-        is_common=np.array(nodes.is_common, bool),
+        is_common=nodes.is_common,
         entities_by_key=nodes.entities_by_key,
         keys_by_word=keys_by_word,
         words_of_keys=words_of_keys,
@@ -189,15 +195,18 @@ class _Nodes:
         self,
         chunks: Sequence[ChunkRow],
         entities: Entities,
-        aliases: Iterable[AliasRow],
+        aliases: Aliases,
     ) -> None:
         known = Ids.of_bytes(entities.ids)
         names = list(zip(entities.keys, range(len(known)), strict=True))
-        others = [alias for alias in aliases if alias.key]
-        places = known.places([alias.entity_id for alias in others]).tolist()
-        names += [
-            (alias.key, place) for alias, place in zip(others, places, strict=True) if place >= 0
+        places = known.places_packed(aliases.entity_ids).tolist()
+        others = [
+            (key, place)
+            for key, place in zip(aliases.keys, places, strict=True)
+            if key and place >= 0 and key != entities.keys[place]
         ]
+        # Of entities with the same name, the one with the first id comes first.
+        names += sorted(others, key=lambda alias: (alias[0], known[alias[1]]))
         first = dict(reversed(names))
         titles = dict.fromkeys(row.naming_key for row in chunks)
         unnamed = [key for key in titles if key and key not in first]
@@ -207,8 +216,9 @@ class _Nodes:
         self.chunk_ids = Ids.of(row.chunk_id for row in chunks)
         self.entity_ids = Ids.of_bytes(entities.ids + NO_ENTITY.bytes * len(new))
         self.entities_by_key = Filed.of((key for key, _ in names), [place for _, place in names])
-        self.is_generic = [*entities.are_generic, *(False for _ in new)]
-        self.is_common = [*entities.are_common, *(False for _ in new)]
+        nothing = np.zeros(len(new), bool)
+        self.is_generic = np.append(np.array(entities.are_generic, bool), nothing)
+        self.is_common = np.append(np.array(entities.are_common, bool), nothing)
         self.named = np.array([first.get(row.naming_key, -1) for row in chunks], np.int64)
 
 
@@ -230,9 +240,11 @@ def _counts(nodes: _Nodes, mentions: Mentions) -> tuple[Steps, Steps, Floats]:
 
 def _filed_words(keys: Iterable[str]) -> tuple[Filed, NDArray[np.uint16]]:
     """File the places of keys under their words, and count the different words of each."""
-    words = [set(key.split()) for key in keys]
-    counts = np.fromiter(map(len, words), np.uint16, len(words))
-    return Filed.of(chain.from_iterable(words), np.repeat(np.arange(len(words)), counts)), counts
+    texts = [*keys]
+    counts = np.fromiter((len(key.split()) for key in texts), np.int64, len(texts))
+    places = np.repeat(np.arange(len(texts)), counts)
+    filed = Filed.of(chain.from_iterable(map(str.split, texts)), places, once=True)
+    return filed, np.bincount(filed.numbers, minlength=len(texts)).astype(np.uint16)
 
 
 def _tables_before(arrays: Mapping[str, NDArray[Any]]) -> compact.Arrays:

@@ -15,9 +15,9 @@ from ingestion.health.comparisons import differences
 from ingestion.health.state import Findings, WorkspaceState, workspace_state
 from ingestion.models import Chunk, Document, Posting
 from ingestion.stages.situate import MOST_FREQUENT
-from kb_project.graph.walk_index import AliasRow, ChunkRow, WalkIndex
+from kb_project.graph.walk_index import ChunkRow, WalkIndex
 from tests import rows
-from tests.kb_project.graph.walks import EntityRow, MentionRow, build
+from tests.kb_project.graph.walks import AliasRow, EntityRow, MentionRow, build
 from workspaces import access
 from workspaces.models import Workspace
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from kb_project.graph.compact import Filed, Ids
+from kb_project.graph.compact import MANY, Filed, Ids
 
 IDS = st.lists(st.binary(min_size=16, max_size=16).map(lambda raw: UUID(bytes=raw)), unique=True)
 # Texts as people and files write them, and halves of surrogate pairs.
@@ -37,6 +37,21 @@ def test_ids_that_end_in_zeros_are_told_apart():
     assert Ids.of(ids[:1]).place(ids[1]) is None
 
 
+@given(IDS, IDS)
+def test_many_ids_are_found_where_few_are(ids: list[UUID], others: list[UUID]):
+    kept, wanted = Ids.of([*ids, *ids[:1]]), [*ids, *others, UUID(int=0)]
+
+    many = kept.places((wanted * MANY)[: MANY + len(wanted)])
+
+    assert many[: len(wanted)].tolist() == kept.places(wanted).tolist()
+
+
+def test_ids_of_the_same_first_half_are_told_apart():
+    ids = [UUID(int=number) for number in (3, 1, 2)]
+
+    assert Ids.of(ids).places(ids * MANY)[:3].tolist() == [0, 1, 2]
+
+
 @given(ROWS, st.text(max_size=4))
 def test_numbers_are_found_under_their_text_in_the_order_of_filing(rows, other: str):
     expected = defaultdict(list)
@@ -48,6 +63,17 @@ def test_numbers_are_found_under_their_text_in_the_order_of_filing(rows, other: 
     assert dict(kept) == {text: tuple(numbers) for text, numbers in expected.items()}
     assert len(kept) == len(expected)
     assert kept.get(other, ()) == tuple(expected.get(other, ()))
+
+
+@given(ROWS)
+def test_a_number_filed_once_is_not_repeated(rows):
+    expected = defaultdict(set)
+    for text, number in rows:
+        expected[text].add(number)
+
+    kept = Filed.of([text for text, _ in rows], [number for _, number in rows], once=True)
+
+    assert dict(kept) == {text: tuple(sorted(numbers)) for text, numbers in expected.items()}
 
 
 @given(ROWS)

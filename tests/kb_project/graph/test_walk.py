@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kb_project.graph.walk import Seeds, local, names_in, ranked, seeds, walk
-from kb_project.graph.walk_index import AliasRow, ChunkRow, WalkIndex
-from tests.kb_project.graph.walks import EntityRow, MentionRow, build
+from kb_project.graph.walk_index import ChunkRow, WalkIndex
+from tests.kb_project.graph.walks import AliasRow, EntityRow, MentionRow, build
 
 FILM, COMPOSER, TOWN, OTHER = range(4)
 KEYS = ["straw hat", "isaac schwartz", "siverskaya", "leonid", "朱元璋", "run target", "who"]

@@ -9,8 +9,8 @@ import pytest
 
 from kb_project.errors import UnavailableError
 from kb_project.graph.compact import packed
-from kb_project.graph.walk_index import NO_ENTITY, AliasRow, ChunkRow, WalkIndex
-from tests.kb_project.graph.walks import EntityRow, MentionRow, build
+from kb_project.graph.walk_index import NO_ENTITY, ChunkRow, WalkIndex
+from tests.kb_project.graph.walks import AliasRow, EntityRow, MentionRow, build
 
 
 def chunk_id(number: int) -> UUID:

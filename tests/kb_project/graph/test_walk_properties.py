@@ -19,8 +19,8 @@ from kb_project.graph.walk import (
     seeds,
     walk,
 )
-from kb_project.graph.walk_index import GENERIC, NAMING, AliasRow, ChunkRow, WalkIndex
-from tests.kb_project.graph.walks import EntityRow, MentionRow, build
+from kb_project.graph.walk_index import GENERIC, NAMING, ChunkRow, WalkIndex
+from tests.kb_project.graph.walks import AliasRow, EntityRow, MentionRow, build
 
 NAMES = ["ada lind", "skarrow", "olaf", "norse", "朱元璋", "straw hat"]
 TITLES = ["", "ada lind", "skarrow light", "logbook", "朱元璋"]

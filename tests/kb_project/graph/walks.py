@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kb_project.graph import walk_index
 from kb_project.graph.compact import packed
-from kb_project.graph.walk_index import AliasRow, ChunkRow, Entities, Mentions, WalkIndex
+from kb_project.graph.walk_index import Aliases, ChunkRow, Entities, Mentions, WalkIndex
 
 
 class EntityRow(NamedTuple):
@@ -16,6 +16,11 @@ class EntityRow(NamedTuple):
     key: str
     is_generic: bool = False
     is_common: bool = False
+
+
+class AliasRow(NamedTuple):
+    key: str
+    entity_id: UUID
 
 
 class MentionRow(NamedTuple):
@@ -41,4 +46,6 @@ def build(
         packed(one.entity_id for one in mentions),
         [one.times for one in mentions],
     )
-    return walk_index.build(chunks, known, mentioned, aliases)
+    rows = list(aliases)
+    others = Aliases([one.key for one in rows], packed(one.entity_id for one in rows))
+    return walk_index.build(chunks, known, mentioned, others)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kb_project.graph.walk import Seeds
-from kb_project.graph.walk_index import AliasRow, ChunkRow
+from kb_project.graph.walk_index import ChunkRow
 from kb_project.llm.fake import FakeEmbedder
 from retrieval.search import keywords as likeness
 from retrieval.search.keywords import GraphView
 from retrieval.search.query import Query, QuestionVector
-from tests.kb_project.graph.walks import EntityRow, MentionRow, build
+from tests.kb_project.graph.walks import AliasRow, EntityRow, MentionRow, build
 
 FILM, LIFE, ROAD = (UUID(int=number) for number in (1, 2, 3))
 SONG, ADA, OTHER_ADA, TOWN = (UUID(int=number) for number in (11, 12, 13, 14))
