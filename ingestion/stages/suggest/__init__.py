@@ -35,7 +35,6 @@ from ingestion.stage import Progress, StageOutcome, is_long_and_recent
 from ingestion.stages.suggest import blocks, changes, naming, sql, weighing
 from ingestion.stages.suggest.features import Candidate, Reason, Suggestion
 from ingestion.stages.suggest.links import Links
-from kb_project.graph.compact import IdsByPlace
 from kb_project.ports import Ports
 from kb_project.sql import bulk_plans, run_sql, run_sql_count, stream_sql
 from workspaces import access
@@ -83,7 +82,8 @@ def _is_recent(state: SuggestionState | None) -> TypeGuard[SuggestionState]:
 def _names(workspace_id: uuid.UUID) -> changes.Names:
     values = {"workspace": workspace_id, "exact": [SYMBOL]}
     [(ids, digests, keys)] = run_sql(sql.DIGESTS, values)
-    return changes.Names(IdsByPlace(bytes(ids)), keys, bytes(digests))
+    aliases = changes.Digests(*map(bytes, run_sql(sql.DIGESTS_OF_ALIASES, values)[0]))
+    return changes.names_of(changes.Digests(bytes(ids), bytes(digests)), keys, aliases)
 
 
 def _among_all(workspace_id: uuid.UUID, progress: Progress) -> tuple[Entities, list[Suggestion]]:
@@ -109,11 +109,12 @@ def _among_changed(
         also = run_sql(sql.ALSO_NAMED, {"workspace": workspace_id, "keys": called})
         near = names.at(changes.partners(changed.values(), names.keys))
         compared = _named(workspace_id, [*near, *(id_ for (id_,) in also)]) | changed
-        common = changes.common_in(names.keys, compared.values())
-        named = changes.pairs_of(changed.keys(), compared.values(), common)
-        pairs = [(one.id, other.id) for one, other in named if naming.may_be_one(one, other)]
         beside = weighing.stated_names(_adjacent_names(workspace_id, ids))
         stated = {pair: why for pair, why in beside.items() if not changed.keys().isdisjoint(pair)}
+        also_named = _named(workspace_id, list({end for pair in stated for end in pair}))
+        common = changes.common_in(names.keys, (also_named | compared).values())
+        named = changes.pairs_of(changed.keys(), compared.values(), common)
+        pairs = [(one.id, other.id) for one, other in named if naming.may_be_one(one, other)]
         # What neighbours tell is asked of those alone whose names may be one.
         entities = _load(workspace_id, list({end for pair in (*pairs, *stated) for end in pair}))
         around = {id_ for one in entities.values() for id_ in one.neighbours} - entities.keys()

@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
 from ingestion.stages.suggest import blocks
 from ingestion.stages.suggest.features import WRITTEN_OUT, Candidate, written_out
 from ingestion.stages.suggest.naming import Common, acronyms
+from kb_project.graph.compact import Ids, IdsByPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,24 @@ class Names:
 
     def at(self, places: Iterable[int]) -> list[uuid.UUID]:
         return [self.ids[place] for place in sorted(set(places))]
+
+
+class Digests(NamedTuple):
+    """Digests by columns, of what has these ids; each id is sixteen bytes, each digest eight."""
+
+    ids: bytes
+    digests: bytes
+
+
+def names_of(entities: Digests, lines: str, aliases: Digests) -> Names:
+    """All entities with their keys, one on a line; the digests of their aliases are added up."""
+    digests = np.frombuffer(entities.digests, ">u8").astype(np.uint64)
+    places = Ids.of_bytes(entities.ids).places_packed(aliases.ids)
+    is_known = places >= 0
+    added = np.frombuffer(aliases.digests, ">u8").astype(np.uint64)[is_known]
+    np.add.at(digests, places[is_known], added)
+    keys = lines.split("\n") if len(digests) else []
+    return Names(IdsByPlace(entities.ids), keys, digests.tobytes())
 
 
 def partners(changed: Collection[Candidate], keys: Sequence[str]) -> Iterator[int]:
@@ -84,17 +104,27 @@ def _adjacent(wanted: Iterable[str], keys: Sequence[str], step: int) -> Iterator
         yield from order[max(0, at - 1) : at + 2]
 
 
-def common_in(keys: Iterable[str], among: Iterable[Candidate]) -> Common:
-    """Count words in all names, and as initials only those that one of ``among`` consists of."""
+def common_in(keys: Iterable[str], among: Collection[Candidate]) -> Common:
+    """Count in all names the words of ``among``, and the initials that one of them consists of."""
     short = {one.key for one in among if one.is_initials}
     first = {key[0] for key in short}
-    named = [tuple(key.split()) for key in keys]
-    words = Counter(chain.from_iterable(map(set, map(written_out, named))))
-    initials = Counter[str]()
-    for parts in named if short else ():
-        if len(parts) > 1 and not first.isdisjoint(part[0] for part in parts):
+    wanted = {word for one in among for word in _words_of(one)}
+    spelled_out = {short for short, full in WRITTEN_OUT.items() if full in wanted}
+    may_be = wanted | spelled_out | ({"op", "operative"} if "cooperative" in wanted else set())
+    words, initials = Counter[str](), Counter[str]()
+    for key in keys:
+        parts = tuple(key.split())
+        if not may_be.isdisjoint(parts):
+            words.update(wanted.intersection(written_out(parts)))
+        if short and len(parts) > 1 and not first.isdisjoint(part[0] for part in parts):
             initials.update(acronyms(parts) & short)
     return Common(words, initials)
+
+
+def _words_of(one: Candidate) -> Iterator[str]:
+    yield from one.spelt
+    for alias in one.aliases:
+        yield from alias.split()
 
 
 def pairs_of(

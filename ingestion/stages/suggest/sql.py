@@ -25,20 +25,25 @@ SELECT a.key, a.name, a.entity_id
 """
 ALIASES_OF: Final[LiteralString] = ALIASES + "AND a.entity_id = ANY (%(ids)s::uuid[])"
 
-# Every entity's id, key, and a digest of what it is compared by: its names, and how many mentions
-# and relationships it has. In columns: half a million rows would be millions of objects.
+# Every entity's id, key, and a digest of what it is compared by: how it is named, and how many
+# mentions and relationships it has. In columns: half a million rows would be millions of objects.
 DIGESTS: Final[LiteralString] = """
 SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
-       coalesce(string_agg(int8send(digest), ''::bytea), ''), coalesce(array_agg(key), '{}')
-  FROM (SELECT e.id, e.key,
-               hash_record_extended(ROW (e.id, e.key, e.name, e.type, e.sense, e.written_by,
-                   e.is_made, e.is_confirmed, e.mention_count, e.degree, also.digest), 0) AS digest
-          FROM ingestion_entity AS e
-          LEFT JOIN (SELECT entity_id,
-                            sum(hash_record_extended(ROW (key, name), 0)) AS digest
-                       FROM ingestion_alias WHERE workspace_id = %(workspace)s
-                      GROUP BY entity_id) AS also ON also.entity_id = e.id
-         WHERE e.workspace_id = %(workspace)s AND e.type <> ALL (%(exact)s::text[])) AS compared
+       coalesce(string_agg(int8send(hash_record_extended(
+           ROW (id, key, name, type, sense, written_by, is_made, is_confirmed, mention_count,
+                degree), 0)), ''::bytea), ''),
+       coalesce(string_agg(key, E'\n'), '')
+  FROM ingestion_entity
+ WHERE workspace_id = %(workspace)s AND type <> ALL (%(exact)s::text[])
+"""
+
+# Digests of names, with whose they are: added by number, half a million take a third of the time
+# that a join with their entities takes.
+DIGESTS_OF_ALIASES: Final[LiteralString] = """
+SELECT coalesce(string_agg(uuid_send(entity_id), ''::bytea), ''),
+       coalesce(string_agg(int8send(hash_record_extended(ROW (entity_id, key, name), 0)),
+                           ''::bytea), '')
+  FROM ingestion_alias WHERE workspace_id = %(workspace)s
 """
 
 # Whoever has one of these names beside their own.
