@@ -22,8 +22,8 @@ Places = NDArray[np.int64]
 ID: Final = "S16"
 """Of sixteen bytes: numpy compares all of them, zeros at the end too."""
 MANY: Final = 1_000
-_BYTES: Final = 16
-_NOWHERE: Final = -1
+ID_BYTES: Final = 16
+NOWHERE: Final = -1
 _PLACES: Final = np.int64(1 << 31)
 
 
@@ -52,7 +52,7 @@ class Ids:
 
     def __iter__(self) -> Iterator[UUID]:
         raw = self._packed.tobytes()
-        return (UUID(bytes=raw[at : at + _BYTES]) for at in range(0, len(raw), _BYTES))
+        return (UUID(bytes=raw[at : at + ID_BYTES]) for at in range(0, len(raw), ID_BYTES))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ids) and np.array_equal(self._packed, other._packed)
@@ -60,7 +60,7 @@ class Ids:
     def place(self, one: UUID) -> int | None:
         """Return the position of an id, None if it is not here."""
         place = int(self.places([one])[0])
-        return None if place == _NOWHERE else place
+        return None if place == NOWHERE else place
 
     def places(self, ids: Collection[UUID]) -> Places:
         """Return the position of each id, -1 for one that is not here."""
@@ -69,16 +69,16 @@ class Ids:
     def places_packed(self, ids: bytes) -> Places:
         wanted = np.frombuffer(ids, ID)
         if not len(self):
-            return np.full(len(wanted), _NOWHERE, np.int64)
+            return np.full(len(wanted), NOWHERE, np.int64)
         at = np.minimum(_found(wanted, self._sorted), len(self) - 1)
         is_here = self._sorted[at] == wanted
-        return np.where(is_here, self._order[at], _NOWHERE).astype(np.int64)
+        return np.where(is_here, self._order[at], NOWHERE).astype(np.int64)
 
     def mask(self, ids: Collection[UUID]) -> NDArray[np.bool_]:
         """Mark the positions of these ids, as far as they are here."""
         marks = np.zeros(len(self), np.bool_)
         places = self.places(ids)
-        marks[places[places != _NOWHERE]] = True
+        marks[places[places != NOWHERE]] = True
         return marks
 
     def arrays(self, name: str) -> Arrays:
@@ -124,10 +124,10 @@ class IdsByPlace(Sequence[UUID]):
         self._raw = raw
 
     def __len__(self) -> int:
-        return len(self._raw) // _BYTES
+        return len(self._raw) // ID_BYTES
 
     def __getitem__(self, place: Any) -> Any:
-        return UUID(bytes=self._raw[_BYTES * place : _BYTES * (place + 1)])
+        return UUID(bytes=self._raw[ID_BYTES * place : ID_BYTES * (place + 1)])
 
 
 def packed(ids: Iterable[UUID]) -> bytes:

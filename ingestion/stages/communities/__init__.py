@@ -20,6 +20,7 @@ from uuid import UUID, uuid5
 
 import numpy as np
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from ingestion.models import Clustering, IngestionJob
 from ingestion.models.communities import other_topics_id
@@ -27,9 +28,9 @@ from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities import keeping, sql
 from ingestion.stages.communities.clustering import Cluster, hierarchy
 from ingestion.stages.communities.graph import PLACES, Graph, Indexes
-from kb_project.graph.compact import IdsByPlace
+from kb_project.graph.compact import ID_BYTES, NOWHERE, Ids, IdsByPlace
 from kb_project.ports import Ports
-from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, stream_sql, temporary_rows
+from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
 from workspaces import access
 
 # Shared members divided by the members of both: below this it is a different community.
@@ -75,68 +76,79 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
         # Entities made since then have no number, and wait for the next refresh.
-        numbered: Columns = {"id": "uuid", "number": "int4"}
-        with temporary_rows("numbered_entities", numbered, ()):
-            run_sql(sql.NUMBER, {"workspace": workspace_id})
-            [(ids,)] = run_sql(sql.ENTITIES)
-            entities = IdsByPlace(bytes(ids))
-            old = _load(workspace_id)
-            graph = _graph(workspace_id, len(entities))
-            clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id))
-        new = identified(clusters, old, workspace_id, entities)
+        [(ids,)] = run_sql(sql.ENTITIES, {"workspace": workspace_id})
+        entities = Ids.of_bytes(bytes(ids))
+        old = _load(workspace_id, entities)
+        graph = _graph(workspace_id, entities)
+        clusters = _clusters(workspace_id, graph, as_clusters(old, workspace_id), entities)
+        by_place = IdsByPlace(bytes(ids))
+        new = identified(clusters, old, workspace_id, by_place)
         found = changes(old, new)
-        _save(workspace_id, found, entities)
+        _save(workspace_id, found, by_place)
     progress(1, 1)
     return StageOutcome(written=len(found.added) + len(found.moved) + len(found.removed))
 
 
-def _clusters(workspace_id: UUID, graph: Graph, old: Sequence[Cluster]) -> Sequence[Cluster]:
+def _clusters(
+    workspace_id: UUID, graph: Graph, old: Sequence[Cluster], entities: Ids
+) -> Sequence[Cluster]:
     """The earlier clusters with what changed since; those of the whole graph when that is due."""
     names = [one.name for one in fields(keeping.Figures)]
     if last := Clustering.objects.in_workspace(workspace_id).values(*names).first():
         unclear = graph.outside_largest(LARGE, keeping.gathered(old))
-        clusters, now = keeping.brought_up_to_date(
-            graph.told(*_sentences(workspace_id, unclear)), old
-        )
+        told = graph.told(*_sentences(workspace_id, entities, unclear))
+        clusters, now = keeping.brought_up_to_date(told, old)
         if not keeping.is_due(now, keeping.Figures(**last)):
             return clusters
-    graph = graph.told(*_sentences(workspace_id, None))
+    graph = graph.told(*_sentences(workspace_id, entities, None))
     clusters, now = keeping.kept_or_new(hierarchy(graph), old, graph)
     Clustering.objects.update_or_create(workspace_id=workspace_id, defaults=asdict(now))
     return clusters
 
 
-def _load(workspace_id: UUID) -> dict[UUID, Group]:
+def _load(workspace_id: UUID, entities: Ids) -> dict[UUID, Group]:
     """The communities by id, parts before what they are part of."""
+    rows = run_sql(sql.COMMUNITIES, {"workspace": workspace_id})
+    packed = [members for *_, members in rows if members is not None]
+    places = entities.places_packed(b"".join(packed))
+    ends = np.cumsum([len(members) // ID_BYTES for members in packed], dtype=np.int64)
+    read = iter(np.split(places, ends[:-1]) if packed else [])
     found: dict[UUID, Group] = {}
     parts: defaultdict[UUID | None, list[frozenset[int]]] = defaultdict(list)
-    for id_, level, parent, size, packed in stream_sql(
-        sql.COMMUNITIES, {"workspace": workspace_id}
-    ):
-        if packed is None:
+    for id_, level, parent, size, members_read in rows:
+        if members_read is None:
             members = frozenset[int]().union(*parts[id_])
         else:
-            members = frozenset(np.frombuffer(packed, ">i4").tolist())
+            members = frozenset(next(read).tolist()) - {NOWHERE}
         found[id_] = Group(id_, level, parent, members, size)
         parts[parent].append(members)
     return found
 
 
-def _graph(workspace_id: UUID, size: int) -> Graph:
+def _graph(workspace_id: UUID, entities: Ids) -> Graph:
     """The workspace's graph, without the sentences that it rests on."""
-    [(ends, weights)] = run_sql(sql.LINKS, {"workspace": workspace_id})
-    return Graph.of(size, _pairs(ends, ">i4"), np.frombuffer(weights, ">f8").astype(np.float64))
+    [(sources, targets, weights)] = run_sql(sql.LINKS, {"workspace": workspace_id})
+    ends, are_known = _numbered(entities, sources, targets)
+    return Graph.of(len(entities), ends, np.frombuffer(weights, ">f8")[are_known].astype(float))
 
 
-def _sentences(workspace_id: UUID, nodes: Sequence[int] | None) -> tuple[Indexes, Indexes]:
+def _sentences(
+    workspace_id: UUID, entities: Ids, nodes: Sequence[int] | None
+) -> tuple[Indexes, Indexes]:
     """Both ends, and the first and last sentence, of the relationships of some entities, or all."""
-    values = {"workspace": workspace_id, "places": PLACES, "nodes": nodes}
-    [(ends, sentences)] = run_sql(sql.SENTENCES if nodes is None else sql.SENTENCES_OF, values)
-    return _pairs(ends, ">i4"), _pairs(sentences, ">i8")
+    of = None if nodes is None else [entities[node] for node in nodes]
+    values = {"workspace": workspace_id, "places": PLACES, "entities": of}
+    statement = sql.SENTENCES if nodes is None else sql.SENTENCES_OF
+    [(sources, targets, sentences)] = run_sql(statement, values)
+    ends, are_known = _numbered(entities, sources, targets)
+    return ends, np.frombuffer(sentences, ">i8").reshape(-1, 2)[are_known].astype(np.int64)
 
 
-def _pairs(packed: bytes, kind: str) -> Indexes:
-    return np.frombuffer(packed, kind).reshape(-1, 2).astype(np.int64)
+def _numbered(entities: Ids, sources: bytes, targets: bytes) -> tuple[Indexes, NDArray[np.bool_]]:
+    """Both ends of those links whose ends have numbers, and which these are."""
+    ends = np.stack([entities.places_packed(bytes(one)) for one in (sources, targets)], axis=1)
+    are_known = (ends != NOWHERE).all(axis=1)
+    return ends[are_known], are_known
 
 
 def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:

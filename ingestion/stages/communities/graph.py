@@ -120,12 +120,15 @@ def _pairs(ends: Indexes, weights: Weights) -> tuple[Indexes, Indexes, Weights]:
     (array([0]), array([1]), array([3.]))
     """
     is_pair = ends[:, 0] != ends[:, 1]
-    low, high = ends[is_pair].min(axis=1), ends[is_pair].max(axis=1)
+    one, other = ends[is_pair].T
+    low, high = np.minimum(one, other), np.maximum(one, other)
     weights = np.where(np.isfinite(weights), weights, 0.0)[is_pair]
-    # By weight, too: a sum depends on the order, and that of the rows is any.
-    order = np.lexsort((weights, high, low))
-    low, high, weights = low[order], high[order], weights[order]
-    starts = np.flatnonzero((np.diff(low, prepend=-1) != 0) | (np.diff(high, prepend=-1) != 0))
+    # As one number, which is sorted sooner. By weight, too: a sum depends on the order, and that of
+    # the rows is any.
+    pairs = low * (high.max(initial=0) + 1) + high
+    order = np.lexsort((weights, pairs))
+    pairs, low, high, weights = pairs[order], low[order], high[order], weights[order]
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
     summed = np.add.reduceat(weights, starts) if len(starts) else weights
     return low[starts], high[starts], np.maximum(summed, LEAST_WEIGHT)
 

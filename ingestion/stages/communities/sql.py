@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from typing import Final, LiteralString
 
-# Numbered by name, so that equal documents have equal topics in any workspace.
-NUMBER: Final[LiteralString] = """
-INSERT INTO numbered_entities (id, number)
-SELECT id, row_number() OVER (ORDER BY key, sense) - 1
-FROM ingestion_entity WHERE workspace_id = %(workspace)s
-"""
+# Entities are numbered by name, so that equal documents have equal topics in any workspace. All ids
+# come packed: a million rows would be five million objects, and a join with the numbers takes
+# longer than to look them up here.
 ENTITIES: Final[LiteralString] = """
-SELECT coalesce(string_agg(uuid_send(id), ''::bytea ORDER BY number), '') FROM numbered_entities
+SELECT coalesce(string_agg(uuid_send(id), ''::bytea), '')
+FROM (SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s
+      ORDER BY key, sense) AS named
 """
-
-# Columns of packed numbers: a million rows would be five million objects.
 LINKS: Final[LiteralString] = """
-SELECT coalesce(string_agg(int4send(source.number) || int4send(target.number), ''::bytea), ''),
-       coalesce(string_agg(float8send(relationship.weight), ''::bytea), '')
-FROM ingestion_relationship AS relationship
-JOIN numbered_entities AS source ON source.id = relationship.source_id
-JOIN numbered_entities AS target ON target.id = relationship.target_id
-WHERE relationship.workspace_id = %(workspace)s
+SELECT coalesce(string_agg(uuid_send(source_id), ''::bytea), ''),
+       coalesce(string_agg(uuid_send(target_id), ''::bytea), ''),
+       coalesce(string_agg(float8send(weight), ''::bytea), '')
+FROM ingestion_relationship WHERE workspace_id = %(workspace)s
 """
 
 # The first and the last sentence of all relationships, or of those of some entities. Overlapping
@@ -32,17 +27,14 @@ WITH document AS MATERIALIZED (
     SELECT id, row_number() OVER (ORDER BY created_at, id) * %(places)s AS place
       FROM ingestion_document WHERE workspace_id = %(workspace)s
 ), link AS MATERIALIZED (
-    SELECT relationship.id, source.number AS source, target.number AS target
-      FROM numbered_entities AS source
-      JOIN ingestion_relationship AS relationship
-        ON relationship.workspace_id = %(workspace)s AND relationship.source_id = source.id
-      JOIN numbered_entities AS target ON target.id = relationship.target_id
+    SELECT id, source_id, target_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s
 """
 _TOLD: Final[LiteralString] = """
 )
-SELECT coalesce(string_agg(int4send(source) || int4send(target), ''::bytea), ''),
+SELECT coalesce(string_agg(uuid_send(source_id), ''::bytea), ''),
+       coalesce(string_agg(uuid_send(target_id), ''::bytea), ''),
        coalesce(string_agg(int8send(first) || int8send(last), ''::bytea), '')
-FROM (SELECT source, target, min(document.place + evidence.start) AS first,
+FROM (SELECT source_id, target_id, min(document.place + evidence.start) AS first,
              max(document.place + evidence.start) AS last
         FROM link
         JOIN ingestion_evidence AS evidence
@@ -50,11 +42,10 @@ FROM (SELECT source, target, min(document.place + evidence.start) AS first,
 """
 _GROUPED: Final[LiteralString] = """
         JOIN document ON document.id = evidence.document_id
-       GROUP BY source, target) AS told
+       GROUP BY source_id, target_id) AS told
 """
 _OF_SOME: Final[LiteralString] = """
-     WHERE relationship.source_id = ANY (ARRAY(
-           SELECT id FROM numbered_entities WHERE number = ANY (%(nodes)s::int[])))
+       AND source_id = ANY (%(entities)s::uuid[])
 """
 _ABOUT_THESE: Final[LiteralString] = """
          AND evidence.relationship_id = ANY (ARRAY(SELECT id FROM link))
@@ -74,11 +65,10 @@ WITH community AS MATERIALIZED (
 )
 SELECT id, level, parent_id, size, members
 FROM community
-LEFT JOIN (SELECT community_id, string_agg(int4send(entity.number), ''::bytea) AS members
+LEFT JOIN (SELECT community_id, string_agg(uuid_send(entity_id), ''::bytea) AS members
              FROM read
              JOIN ingestion_communitymember AS member
                ON member.workspace_id = %(workspace)s AND member.community_id = read.id
-             JOIN numbered_entities AS entity ON entity.id = member.entity_id
             GROUP BY community_id) AS membership ON community_id = community.id
 ORDER BY level DESC
 """
