@@ -23,7 +23,7 @@ from ingestion.stages.resolve import applying
 from ingestion.stages.resolve.applying import PREDICATE_LENGTH
 from ingestion.stages.resolve.names import Resolution
 from ingestion.stages.situate import MOST_FREQUENT, term_counts
-from ingestion.stages.tree import rows
+from ingestion.stages.tree import sql
 from ingestion.vectors.chunks import situated
 from kb_project.errors import UnavailableError
 from kb_project.graph.walk_index import NO_ENTITY, WalkIndex
@@ -120,7 +120,7 @@ def in_projection(state: WorkspaceState) -> Iterable[DriftRow]:
 def in_summaries(state: WorkspaceState) -> Iterable[DriftRow]:
     """Find documents whose tree is missing or outdated; without any, check the workspace's tree."""
     values = {"workspace": state.workspace_id, "fingerprint": state.fingerprint, "writer": None}
-    if stale := run_sql(rows.STALE_DOCUMENTS, values):
+    if stale := run_sql(sql.STALE_DOCUMENTS, values):
         return [(str(row[0]), None) for row in stale]
     is_missed = tree.is_missed(state.workspace_id, state.fingerprint)
     return [("all documents", None)] if is_missed else []

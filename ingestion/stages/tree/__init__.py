@@ -22,7 +22,7 @@ from uuid import UUID
 
 from ingestion.models import IngestionJob
 from ingestion.stage import Progress, StageOutcome
-from ingestion.stages.tree import rows
+from ingestion.stages.tree import rows, sql
 from ingestion.stages.tree.growth import Item, Known, Node, Tree, Units, grow
 from ingestion.stages.tree.layout import Layout
 from ingestion.stages.tree.writing import Writer, writer_for
@@ -66,12 +66,17 @@ class _Work:
         with access.in_workspace(self.workspace_id):
             return rows.save_nodes(self.workspace_id, tree, nodes, fingerprint=fingerprint)
 
+    def read(self, leaves: Sequence[UUID]) -> dict[UUID, Item]:
+        values = {**self.values, "documents": [], "chunks": leaves}
+        with access.in_workspace(self.workspace_id):
+            return {item.id: item for _, item in rows.chunk_items(values)}
+
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     work = _Work(job.workspace_id, writer_for(ports.chat), ports.embedder)
     with access.in_workspace(job.workspace_id), bulk_plans():
-        run_sql(rows.FORGET_SINGLE, work.values)
-        stale = [(row[0], row[1], row[2]) for row in run_sql(rows.STALE_DOCUMENTS, work.values)]
+        run_sql(sql.FORGET_SINGLE, work.values)
+        stale = [(row[0], row[1], row[2]) for row in run_sql(sql.STALE_DOCUMENTS, work.values)]
     units, written = Units(progress, total=len(stale) + 1), 0
     units.hold()
     for batch in batches(stale, CHUNKS_AT_ONCE if ports.chat else CHUNKS_WITHOUT_CALLS):
@@ -91,13 +96,13 @@ def is_missed(workspace_id: UUID, fingerprint: str) -> bool:
     """
     values = {"workspace": workspace_id, "fingerprint": fingerprint, "writer": None}
     with access.in_workspace(workspace_id), bulk_plans():
-        [(may,)] = run_sql(rows.MAY_REFRESH, values)
+        [(may,)] = run_sql(sql.MAY_REFRESH, values)
         if not may or _is_embedding(workspace_id):
             return False
-        if run_sql(rows.STALE_DOCUMENTS, values):
+        if run_sql(sql.STALE_DOCUMENTS, values):
             return True
-        roots = run_sql(rows.ROOTS, values)
-        return _is_stale(workspace_id, roots, fingerprint, None)
+        roots = run_sql(sql.ROOTS, values)
+        return _is_stale(workspace_id, roots, leaves_digest(roots, fingerprint), None)
 
 
 def batches(
@@ -167,30 +172,30 @@ def _build_collection(work: _Work, units: Units) -> int:
     with access.in_workspace(workspace_id), bulk_plans():
         if _is_embedding(workspace_id):
             return 0
-        roots = run_sql(rows.ROOTS, work.values)
-        if not _is_stale(workspace_id, roots, fingerprint, work.writer.key):
+        roots = run_sql(sql.ROOTS, work.values)
+        digest = leaves_digest(roots, fingerprint)
+        if not _is_stale(workspace_id, roots, digest, work.writer.key):
             return 0
         if len(roots) < 2:
-            run_sql(rows.FORGET_COLLECTION, work.values)
+            run_sql(sql.FORGET_COLLECTION, work.values)
             return 0
-        tree = _load_collection(work, roots)
+        tree = _load_collection(work, roots, digest)
     units.hold()
     grow([tree], work.writer, work.embedder, units, work)
     return _save(work, tree)
 
 
-def _load_collection(work: _Work, roots: Sequence[Row]) -> Tree:
+def _load_collection(work: _Work, roots: Sequence[Row], digest: str) -> Tree:
     chunks = [id_ for id_, is_chunk, *_ in roots if is_chunk]
     nodes = [id_ for id_, is_chunk, *_ in roots if not is_chunk]
     values = {**work.values, "documents": [], "chunks": chunks}
-    items = {item.id: item for _, item in rows.chunk_items(values)}
+    items = {item.id: item for item in rows.leaf_items(values)}
     known: Known = {}
     for document, node in rows.stored_nodes({**values, "nodes": nodes, "collection": True}):
         if document:
             items[node.item.id] = node.item
         elif work.is_current(node):
             known[node.digest] = node.summary, node.item.vector
-    digest = leaves_digest(roots, work.embedder.fingerprint)
     leaves = [items[row[0]] for row in roots if row[0] in items]
     layout = rows.layouts({**values, "collection": True}).get(None, Layout())
     return Tree(work.workspace_id, None, digest, leaves, known, layout)
@@ -202,18 +207,15 @@ def leaves_digest(roots: Sequence[Row], fingerprint: str) -> str:
     return sha256("\n".join([*identities, fingerprint]).encode()).hexdigest()
 
 
-def _is_stale(
-    workspace_id: UUID, roots: Sequence[Row], fingerprint: str, writer: str | None
-) -> bool:
-    stored = run_sql(rows.COLLECTION, {"workspace": workspace_id})
+def _is_stale(workspace_id: UUID, roots: Sequence[Row], digest: str, writer: str | None) -> bool:
+    stored = run_sql(sql.COLLECTION, {"workspace": workspace_id})
     if len(roots) < 2 or not stored:
         return bool(stored) or len(roots) > 1
-    [(digest, wrote, linked)] = stored
+    [(known, wrote, linked)] = stored
     is_other_writer = writer is not None and wrote != writer[:160]
-    is_changed = digest != leaves_digest(roots, fingerprint)
-    return is_changed or linked < len(roots) or is_other_writer
+    return known != digest or linked < len(roots) or is_other_writer
 
 
 def _is_embedding(workspace_id: UUID) -> bool:
-    [(is_coming,)] = run_sql(rows.VECTORS_ARE_COMING, {"workspace": workspace_id})
+    [(is_coming,)] = run_sql(sql.VECTORS_ARE_COMING, {"workspace": workspace_id})
     return bool(is_coming)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ingestion.stage import Progress
 from ingestion.stages.tree.clustering import MOST_LAYERS, Cluster, Tick, layer
-from ingestion.stages.tree.layout import Layout, is_overlong, leaf_keys
+from ingestion.stages.tree.layout import Layout, digest_of_text, is_overlong, leaf_keys
 from kb_project.llm.ports import Embedder, Vectors
 from kb_project.text.regions import Region, is_furniture
 from kb_project.text.sentences import sentence_spans
@@ -52,7 +52,8 @@ class Quote:
 class Item:
     """A leaf or a node that the next layer summarises.
 
-    ``start`` is a chunk's offset, and ``regions`` its parts that are not prose.
+    ``start`` is a chunk's offset, and ``regions`` its parts that are not prose. A leaf with a
+    ``digest`` of its text has no text yet.
     """
 
     id: UUID
@@ -63,6 +64,7 @@ class Item:
     start: int = 0
     sources: tuple[Quote, ...] = ()
     regions: tuple[Region, ...] = ()
+    digest: str = ""
 
     @property
     def is_furniture(self) -> bool:
@@ -196,7 +198,7 @@ class Tree:
     """Those of the items, in the layout."""
 
     def __post_init__(self) -> None:
-        self.keys = leaf_keys(item.text for item in self.items)
+        self.keys = leaf_keys(item.digest or digest_of_text(item.text) for item in self.items)
         if not self.layout.fits(self.keys):
             self.layout = Layout()
 
@@ -235,6 +237,9 @@ class Shelf(Protocol):
     def keep_nodes(self, tree: Tree, nodes: Sequence[Node]) -> set[UUID]:
         """Keep nodes whose children are kept; return the ids of those that now are."""
 
+    def read(self, leaves: Sequence[UUID]) -> Mapping[UUID, Item]:
+        """Read leaves with their texts."""
+
 
 def grow(
     trees: Sequence[Tree], writer: Writer, embedder: Embedder, units: Units, shelf: Shelf
@@ -270,7 +275,7 @@ def _write(
     written: dict[UUID, Node] = {}
     step = writer.at_once if is_long else max(1, len(new))
     for first in range(0, len(new), step):
-        part = new[first : first + step]
+        part = _read(new[first : first + step], shelf)
         nodes = _written([draft for _, draft in part], writer, embedder, units)
         written |= {node.draft.id: node for node in nodes}
         if is_long:
@@ -285,6 +290,24 @@ def _write(
         grown.setdefault(tree.owner, []).append(node.summary.as_item(draft.id, vector))
     for tree in _distinct(planned):
         tree.items = grown[tree.owner]
+
+
+def _read(part: Sequence[tuple[Tree, Draft]], shelf: Shelf) -> list[tuple[Tree, Draft]]:
+    """The drafts with the texts of their leaves, as far as these have not been deleted."""
+    unread = {item.id for _, draft in part for item in draft.items if item.digest}
+    read = shelf.read(list(unread)) if unread else {}
+    return [
+        (
+            tree,
+            replace(
+                draft,
+                children=tuple(
+                    (read.get(item.id, item), chance) for item, chance in draft.children
+                ),
+            ),
+        )
+        for tree, draft in part
+    ]
 
 
 def _written(
@@ -326,6 +349,14 @@ def as_stored(vector: Vectors) -> Vectors:
 
 def of_length_one(vector: Vectors) -> Vectors:
     return (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32, copy=False)
+
+
+def all_of_length_one(vectors: Vectors) -> Vectors:
+    """As ``of_length_one`` of each row, to the last digit."""
+    lengths = np.sqrt(np.array([row.dot(row) for row in vectors], vectors.dtype))
+    lengths[lengths == 0] = 1
+    scaled: Vectors = vectors / lengths[:, None]
+    return scaled
 
 
 def digest_of(children: Iterable[UUID], fingerprint: str, writer: str) -> str:

@@ -88,12 +88,17 @@ class Layout:
         return _distinct(_without_lone(found, centres, vectors))
 
 
-def leaf_keys(texts: Iterable[str]) -> list[str]:
-    """Identify leaves by their text, so that one added again is the same; copies by number."""
+def digest_of_text(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]
+
+
+def leaf_keys(digests: Iterable[str]) -> list[str]:
+    """Identify leaves by the digests of their texts, so that one added again is the same; copies by
+    number.
+    """
     seen: Counter[str] = Counter()
     keys = []
-    for text in texts:
-        digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:KEY_LENGTH]
+    for digest in digests:
         keys.append(f"{digest}-{seen[digest]}" if seen[digest] else digest)
         seen[digest] += 1
     return keys
