@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import log1p, sqrt
+from math import fsum, log1p, sqrt
 from pathlib import Path
 from typing import Final
 
@@ -219,7 +219,8 @@ def _chosen(candidates: Sequence[_Candidate], weights: Mapping[str, float]) -> l
 
 def _gain(one: _Candidate, weights: Mapping[str, float], covered: set[str]) -> float:
     """Divided by the root of the length, so that neither the shortest nor the longest wins."""
-    worth = sum(weights[term] * (REPEATED if term in covered else 1.0) for term in one.terms)
+    # In the order of a set, a sum has another last digit in each process, which would decide ties.
+    worth = fsum(weights[term] * (REPEATED if term in covered else 1.0) for term in one.terms)
     shape = (LEANING if needs_context(one.sentence.text) else 1.0) * (
         1.0 if is_ended(one.sentence.text) else UNENDED
     )
