@@ -43,13 +43,12 @@ def _passage(
     chunk: UUID, start: int, title: str, path: Sequence[str], headings: str | None
 ) -> Passage:
     above = tuple(path)
-    starts, paths = [start], [above]
-    for offset, level, text in json.loads(headings or "[]"):
-        above = (*above[: level - 1], one_line(text))
-        starts.append(start + offset)
-        paths.append(above)
     # A number, which is hashed faster than an id.
     key = chunk.int
     document = _BETWEEN_WORDS.sub(" ", title) if _FILE_NAME.fullmatch(title) else title
-    sections = [Section((key, number), path, document) for number, path in enumerate(paths)]
+    starts, sections = [start], [Section((key, 0), above, document)]
+    for number, (offset, level, text) in enumerate(json.loads(headings) if headings else (), 1):
+        above = (*above[: level - 1], one_line(text))
+        starts.append(start + offset)
+        sections.append(Section((key, number), above, document))
     return Passage(starts, sections)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, combinations, count
-from operator import itemgetter
+from operator import attrgetter
 from typing import Final
 from uuid import UUID
 
@@ -52,6 +52,8 @@ ASKING: Final = 0.6
 PROPER: Final = frozenset({"person", "place", "organization", "product", "event", "work"})
 ALONE: Final = 0.6
 """Worth of a name of one word relative to more words, which say more."""
+LOOKED_AT: Final = (1_000, 10_000)
+"""Headings of a topic that are looked at before all of them are."""
 JOINED: Final = 0.8
 """Worth of two labels together relative to one that says as much."""
 
@@ -217,64 +219,103 @@ def _paths_below(mentions: Iterable[Section]) -> Mapping[str, set[tuple[str, ...
     return paths
 
 
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A text that may be a title, with its score, 0 to 1.
+
+    ``is_subject`` says that it is a name or a document's title, ``is_proper`` that it is surely a
+    name: *Debian*, *PNG*, *GnuCash*.
+    """
+
+    score: float
+    text: str
+    is_subject: bool = False
+    is_proper: bool = False
+
+
 def _ranked(
     one: TitleSubject, counts: Mapping[str, int], elsewhere: _Elsewhere
 ) -> Iterator[tuple[float, str]]:
     """Acceptable titles, with their scores; ``counts`` are the mentions under each heading."""
     best = _best_labels(one, counts, elsewhere)
-    names = {label: _is_proper(name) for name in one.names for label in labels_of(name.text)}
-    subjects = {label for label, _ in best if words_in(label) < FEWEST_WORDS} | names.keys()
-    for document in {section.document for section in one.mentions}:
-        subjects.update(label for label in labels_of(document) if not _JOINT.search(label))
-    for label, score in best:
-        if words_in(label) < FEWEST_WORDS:
-            # A single word that is no name is only better than no title at all.
-            score *= ALONE if names.get(label) else 0.001
-        yield score, label
-    for (label, score), (other, more) in combinations(best, 2):
-        is_short = words_in(label) < FEWEST_WORDS and words_in(label) + words_in(other) < MOST_WORDS
+    for label in best:
+        # A single word that is no name is only better than no title at all.
+        alone = ALONE if label.is_proper else 0.001
+        yield label.score * (alone if words_in(label.text) < FEWEST_WORDS else 1.0), label.text
+    for label, other in combinations(best, 2):
+        words, more = words_in(label.text), words_in(other.text)
+        is_short = words < FEWEST_WORDS and words + more < MOST_WORDS
         # What the heading of a section says is no subject beside another: *The 2.x releases*.
-        if is_short and other in subjects and not _overlap(label, other):
-            yield JOINED * (score + more) / 2, joined(label, other)
-
-
-def _is_proper(name: Name) -> bool:
-    """Whether a single word is surely a name: *Debian*, *PNG*, *GnuCash*."""
-    return name.type in PROPER or _INNER_CAPITAL.search(name.text) is not None
+        is_subject = more < FEWEST_WORDS or (other.is_subject and not _JOINT.search(other.text))
+        if is_short and is_subject and not _overlap(label.text, other.text):
+            yield JOINED * (label.score + other.score) / 2, joined(label.text, other.text)
 
 
 def _best_labels(
     one: TitleSubject, counts: Mapping[str, int], elsewhere: _Elsewhere
-) -> list[tuple[str, float]]:
-    """The labels that fit the topic best, and no other, with their scores, 0 to 1.
+) -> list[_Label]:
+    """The labels that fit the topic best, and no other.
 
-    The best texts come first: a large topic has a hundred thousand headings, and few are read.
+    Headings with most mentions come first: a large topic has a hundred thousand headings, and few
+    can be among the best.
     """
-    scores: dict[str, float] = {}
-    for score, text in sorted(_scored(one, counts, elsewhere), key=itemgetter(0), reverse=True):
-        if len(scores) >= MOST_LABELS and score < [*scores.values()][MOST_LABELS - 1]:
+    scored = _Scores(one, elsewhere)
+    names, headings = scored.of_names(), Counter(counts).most_common()
+    for many in (some for some in LOOKED_AT if some < len(headings)):
+        best = _labels([*names, *map(scored.of_heading, headings[:many])])
+        if scored.most(headings[many][1]) < _least(best):
+            return best
+    return _labels([*names, *map(scored.of_heading, headings)])
+
+
+def _labels(texts: Iterable[_Label]) -> list[_Label]:
+    """The labels of the best texts, of which few are read."""
+    best: dict[str, _Label] = {}
+    for one in sorted(texts, key=attrgetter("score"), reverse=True):
+        if len(best) >= MOST_LABELS and one.score < [*best.values()][MOST_LABELS - 1].score:
             break
-        for label in labels_of(text):
-            scores.setdefault(label, score)
-    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_LABELS]
+        for text in labels_of(one.text):
+            best.setdefault(text, replace(one, text=text))
+    return sorted(best.values(), key=lambda label: (-label.score, label.text))[:MOST_LABELS]
 
 
-def _scored(
-    one: TitleSubject, counts: Mapping[str, int], elsewhere: _Elsewhere
-) -> Iterator[tuple[float, str]]:
-    """How well each heading and name fits the topic."""
-    documents = {section.document for section in one.mentions}
-    below = _paths_below(one.mentions)
-    total = one.mentions.total()
-    for heading, number in counts.items():
-        worth = (TITLED if heading in documents else 1.0) / len(below[heading]) ** SPREAD
-        worth /= elsewhere.places.get(_unnumbered(heading), 1) ** REPEATED
-        worth *= ASKING if _ASKS.match(_unnumbered(heading)) else 1.0
-        yield worth * 2 * number / (total + elsewhere.mentions[heading]), heading
-    for name in one.names:
-        worth = NAMED_OF.get(name.type, NAMED)
-        both = one.links + name.everywhere
-        yield worth * 2 * name.inside / both if both else 0.0, name.text
+def _least(best: Sequence[_Label]) -> float:
+    """The score that another label has to reach."""
+    return best[-1].score if len(best) == MOST_LABELS else -1.0
+
+
+class _Scores:
+    """How well headings and names fit a topic."""
+
+    def __init__(self, one: TitleSubject, elsewhere: _Elsewhere) -> None:
+        self._one, self._elsewhere = one, elsewhere
+        self._documents = {section.document for section in one.mentions}
+        self._below = _paths_below(one.mentions)
+        self._total = one.mentions.total()
+
+    def of_heading(self, counted: tuple[str, int]) -> _Label:
+        heading, number = counted
+        name, is_document = _unnumbered(heading), heading in self._documents
+        worth = TITLED if is_document else 1.0
+        worth /= len(self._below[heading]) ** SPREAD
+        worth /= self._elsewhere.places.get(name, 1) ** REPEATED
+        worth *= ASKING if _ASKS.match(name) else 1.0
+        score = worth * 2 * number / (self._total + self._elsewhere.mentions[heading])
+        return _Label(score, heading, is_subject=is_document)
+
+    def most(self, number: int) -> float:
+        """What a heading of so many mentions is scored at most: its siblings have these, too."""
+        return 2 * number / (self._total + number)
+
+    def of_names(self) -> list[_Label]:
+        found = []
+        for name in self._one.names:
+            worth = NAMED_OF.get(name.type, NAMED)
+            both = self._one.links + name.everywhere
+            score = worth * 2 * name.inside / both if both else 0.0
+            is_proper = name.type in PROPER or _INNER_CAPITAL.search(name.text) is not None
+            found.append(_Label(score, name.text, is_subject=True, is_proper=is_proper))
+        return found
 
 
 def labels_of(text: str) -> list[str]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import random
 from collections import Counter
 from uuid import UUID
 
 import pytest
 from hypothesis import given, strategies as st
 
+from ingestion.stages.reports import titles as module
 from ingestion.stages.reports.titles import (
     MOST_CHARACTERS,
     MOST_WORDS,
@@ -154,6 +156,26 @@ def test_a_label_that_says_enough_is_not_joined_with_a_word():
     martyrs = {place(1, "The Haymarket martyrs"): 5, place(2, "7"): 4}
 
     assert only(subject(1, martyrs, debate, links=9)) == "The Haymarket martyrs"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_headings_of_a_large_topic_tell_as_much_as_all_of_them(seed: int, monkeypatch):
+    chance = random.Random(seed)
+    words = ["Storm", "Lamp", "Oil", "Tower", "Boat", "Harbour", "Keeper", "Wick"]
+
+    def topic(number: int) -> TitleSubject:
+        said = {
+            place(at, " ".join(chance.sample(words, 2)), " ".join(chance.sample(words, 3))): count
+            for at, count in enumerate(chance.choices([1, 1, 1, 2, 5, 40], k=60))
+        }
+        return subject(number, said, Name("Ada Lind", "person", chance.random(), 9.0))
+
+    topics = [topic(number) for number in range(4)]
+    monkeypatch.setattr(module, "LOOKED_AT", ())
+    of_all = titles(topics)
+    monkeypatch.setattr(module, "LOOKED_AT", (5, 20))
+
+    assert titles(topics) == of_all
 
 
 def test_no_two_topics_are_named_by_the_same_words_in_another_order():
