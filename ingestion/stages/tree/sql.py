@@ -79,8 +79,8 @@ SELECT c.document_id, c.id, c.text, c.tokens, c.start, c.regions, halfvec_send(v
  ORDER BY c.document_id, c.ordinal, c.id
 """
 
-# Passages that are the only ones of their documents, without their text: of a hundred thousand, the
-# few that are summarised anew are read.
+# Passages that are the only ones of their documents, without their texts: of a hundred thousand, a
+# refresh summarises a few again.
 LEAVES: Final[LiteralString] = """
 SELECT c.id, left(encode(sha256(convert_to(c.text, 'UTF8')), 'hex'), %(length)s), c.tokens,
        halfvec_send(v.vector)
