@@ -71,18 +71,18 @@ def _started(pid: int) -> str:
 
 
 # --- the claims -----------------------------------------------------------------------------------
+# Ids come as an array: a join compares them with all rows, if the planner thinks there are none.
 CLAIM = sql.SQL("""
-WITH free AS (
-    SELECT id FROM {table}
-     WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
-       AND (state = %(waiting)s
-            OR (%(retakes)s AND state = 'running' AND ({lease} < now() OR {worker} = %(worker)s)))
-     ORDER BY id FOR NO KEY UPDATE)
 UPDATE {table} AS r
    SET state = 'running', {worker} = %(worker)s,
        {lease} = now() + make_interval(secs => %(seconds)s::float8) {also}
-  FROM free
- WHERE r.workspace_id = %(workspace)s AND r.id = free.id
+ WHERE r.workspace_id = %(workspace)s AND r.id = ANY (ARRAY(
+       SELECT id FROM {table}
+        WHERE workspace_id = %(workspace)s AND id = ANY(%(ids)s::uuid[])
+          AND (state = %(waiting)s
+               OR (%(retakes)s AND state = 'running'
+                   AND ({lease} < now() OR {worker} = %(worker)s)))
+        ORDER BY id FOR NO KEY UPDATE))
 RETURNING r.id, {wants_stop}, {attempts}
 """)
 
