@@ -115,11 +115,13 @@ def _giving_way(report: Callable[[int, int], None], turns: int) -> Callable[[int
 def _reporter(runs: Sequence[StageRun], beside: Sequence[StageRun]) -> Callable[[int, int], None]:
     mine = {run.pk for run in runs}
     shown = runs[0] if len(runs) == 1 else None
-    last, pause = 0.0, SECONDS_BETWEEN_REPORTS[shown is not None]
+    began, last = time.monotonic(), 0.0
+    pause = SECONDS_BETWEEN_REPORTS[shown is not None]
 
     def report(done: int, total: int) -> None:
         nonlocal last
-        if time.monotonic() - last < pause and (shown is None or done < total):
+        # A stage's last report has no news soon after its claim: its end is recorded next.
+        if time.monotonic() - (last or (began if done >= total else 0.0)) < pause:
             return
         with access.in_workspace(runs[0].workspace_id):
             held = STAGES.renew(*_named([*runs, *beside]))

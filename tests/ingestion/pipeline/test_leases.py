@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from ingestion.models import IngestionJob, RunState, StageRun
 from ingestion.pipeline import leases, turns
@@ -124,6 +125,17 @@ def held(run: StageRun) -> list[tuple[bool]]:
             "SELECT leased_until > now() + interval '5 s' FROM ingestion_stagerun WHERE id = %s"
         )
         return run_sql(statement, [run.pk])
+
+
+def test_a_stage_that_is_soon_done_has_nothing_to_report(
+    run: StageRun, django_assert_num_queries: DjangoAssertNumQueries
+):
+    """Its end is recorded next; a small refresh is a dozen of them."""
+    leases.claim([run])
+    report = leases.progress_of([run])
+
+    with django_assert_num_queries(0):
+        report(8, 8)
 
 
 def test_progress_forgives_earlier_attempts(run: StageRun):
