@@ -41,8 +41,11 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
     main_is_idle, is_given_up = threading.Event(), threading.Event()
     has_moved = threading.Event()
     signals = (main_is_idle, is_given_up)
+    has_chat = through_outages(partial(_has_chat, workspace_id))
     embedding = _thread(EMBEDDING_THREAD, _embed_until_idle, workspace_id, *signals)
-    beside = _thread(BESIDE_THREAD, _work_beside, workspace_id, has_moved, *signals)
+    threads = [embedding]
+    if has_chat:
+        threads.append(_thread(BESIDE_THREAD, _work_beside, workspace_id, has_moved, *signals))
     work_on_main = partial(_drain_main, workspace_id, on_progress, has_moved)
     try:
         with seldom_collected():
@@ -56,7 +59,7 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
         # After Ctrl-C the threads stop after their current document; their leases are freed later.
         is_given_up.set()
         main_is_idle.set()
-        for thread in (embedding, beside):
+        for thread in threads:
             thread.join(PATIENCE)
 
 
@@ -107,7 +110,7 @@ def _work_beside(
 ) -> None:
     with claims.seated("beside"):
         while not (main_is_idle.is_set() or is_given_up.is_set()):
-            if _has_chat(workspace_id) and _work_on_a_group(workspace_id):
+            if _work_on_a_group(workspace_id):
                 has_moved.set()
             else:
                 main_is_idle.wait(PATIENCE / 2)
