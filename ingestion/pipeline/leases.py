@@ -127,6 +127,9 @@ def _reporter(runs: Sequence[StageRun], beside: Sequence[StageRun]) -> Callable[
             held = STAGES.renew(*_named([*runs, *beside]))
             if shown is not None and shown.pk in held:
                 _show(shown, done, total)
+        # What a long stage writes grows under plans made for an empty table: even foreign keys are
+        # then checked by reading all of it, for each row.
+        run_sql(sql.REFRESH_STATISTICS)
         last = time.monotonic()
         if lost := mine.difference(held):
             raise LeaseLostError(lost)

@@ -76,6 +76,7 @@ WITH oldest AS MATERIALIZED (
     SELECT job_id, stage, ordinal, state, leased_until, leased_by, attempts
       FROM ingestion_stagerun
      WHERE workspace_id = %(workspace)s AND state IN ('pending', 'running')
+       AND stage = ANY(%(stages)s::text[] || %(after)s::text)
        AND job_id = ANY (ARRAY(SELECT id FROM oldest))
 ), next AS MATERIALIZED (
     SELECT DISTINCT ON (job_id) * FROM open

@@ -138,6 +138,24 @@ def test_a_stage_that_is_soon_done_has_nothing_to_report(
         report(8, 8)
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_report_has_the_planner_look_at_tables_that_have_grown(run: StageRun):
+    """Or a long stage's foreign keys are checked by plans made when its tables were empty."""
+    leases.claim([run])
+    with access.in_workspace(run.workspace_id):
+        run_sql(
+            """INSERT INTO ingestion_graphtombstone (workspace_id, id)
+               SELECT %s, gen_random_uuid() FROM generate_series(1, 3000)""",
+            [run.workspace_id],
+        )
+    run_sql("SELECT pg_stat_force_next_flush()")
+
+    leases.progress_of([run])(1, 2)
+
+    statement = "SELECT reltuples FROM pg_class WHERE oid = 'ingestion_graphtombstone'::regclass"
+    assert run_sql(statement)[0][0] >= 3000
+
+
 def test_progress_forgives_earlier_attempts(run: StageRun):
     for _ in range(3):
         leases.claim([run])
