@@ -53,6 +53,19 @@ STATES: Final[dict[str, MergeSuggestion.State]] = {
 }
 SUGGESTED: Final = ("score", "reason", "reasons", "effect", "state")
 
+# The kinds that there are: mostly none, and one query of them costs no less than this one of all.
+KINDS_IN_FORCE: Final[LiteralString] = """
+SELECT EXISTS (SELECT FROM ingestion_resolutiondecision
+                WHERE workspace_id = %(workspace)s AND undone_at IS NULL),
+       EXISTS (SELECT FROM ingestion_mentionplacement
+                WHERE workspace_id = %(workspace)s AND undone_at IS NULL),
+       EXISTS (SELECT FROM ingestion_entityruling
+                WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+                  AND field = ANY(%(fields)s::text[])),
+       EXISTS (SELECT FROM ingestion_relationshipruling
+                WHERE workspace_id = %(workspace)s AND undone_at IS NULL
+                  AND field = ANY(%(fields)s::text[]))
+"""
 # The greatest sense ever used for a name, including undone decisions and entities without mentions;
 # null if there is none.
 LAST_SENSE: Final[LiteralString] = """
@@ -89,6 +102,26 @@ def load_resolution(
     workspace_id: uuid.UUID, documents: Collection[uuid.UUID] = ()
 ) -> NameResolution:
     """How names resolve now, and what they mean in these documents."""
+    existence = (EntityRuling.Field.CREATED.value, EntityRuling.Field.DELETED.value)
+    values = {"workspace": workspace_id, "fields": list(existence)}
+    [(is_decided, is_placed, has_entities, has_links)] = run_sql(KINDS_IN_FORCE, values)
+    placements = MentionPlacement.objects.in_workspace(workspace_id).filter(
+        Q(document=None) | Q(document__in=documents), undone_at=None
+    )
+    entities = entity_edits(workspace_id, field__in=existence) if has_entities else ()
+    links = relationship_edits(workspace_id, field__in=existence) if has_links else ()
+    return resolve_names(
+        _about_names(workspace_id, documents) if is_decided else (),
+        placements if is_placed else (),
+        _deleted((ref, field) for ref, field, _ in entities),
+        _deleted(((source, target), field) for source, target, field, _ in links),
+    )
+
+
+def _about_names(
+    workspace_id: uuid.UUID, documents: Collection[uuid.UUID]
+) -> list[ResolutionDecision]:
+    """The decisions on pairs that are one, on others between these, and on names in documents."""
     active = _active(workspace_id).defer("reason")
     pairs = active.exclude(right_key="")
     same = list(pairs.filter(verdict=Verdict.SAME))
@@ -97,22 +130,11 @@ def load_resolution(
     # the database would look through all of them for each decision.
     others = pairs.exclude(verdict=Verdict.SAME).values_list("pk", "left_key", "right_key")
     wanted = [pk for pk, *keys in others if names.issuperset(keys)] if names else []
-    placements = MentionPlacement.objects.in_workspace(workspace_id).filter(
-        Q(document=None) | Q(document__in=documents), undone_at=None
-    )
-    existence = (EntityRuling.Field.CREATED.value, EntityRuling.Field.DELETED.value)
-    entities = entity_edits(workspace_id, field__in=existence)
-    links = relationship_edits(workspace_id, field__in=existence)
-    return resolve_names(
-        [
-            *same,
-            *(active.filter(pk__among=wanted) if wanted else ()),
-            *(active.filter(right_key="", document__in=documents) if documents else ()),
-        ],
-        placements,
-        _deleted((ref, field) for ref, field, _ in entities),
-        _deleted(((source, target), field) for source, target, field, _ in links),
-    )
+    return [
+        *same,
+        *(active.filter(pk__among=wanted) if wanted else ()),
+        *(active.filter(right_key="", document__in=documents) if documents else ()),
+    ]
 
 
 def _active(workspace_id: uuid.UUID) -> QuerySet[ResolutionDecision]:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from ingestion.models import EntityRuling, HistoryEvent, MentionPlacement, ResolutionDecision
 from ingestion.resolution import decisions
 from ingestion.resolution.keys import Ref
+from ingestion.resolution.overrides import PLAIN
 from tests import rows
 from workspaces import access
 from workspaces.models import Workspace
@@ -60,6 +62,13 @@ def test_another_workspace_says_nothing_here(workspace: Workspace):
     say(rows.make_workspace("Elsewhere"), "a", "b", "different")
 
     assert apart(workspace, A, B) == []
+
+
+def test_where_nothing_was_decided_one_query_says_so(
+    workspace: Workspace, django_assert_num_queries: DjangoAssertNumQueries
+):
+    with access.in_workspace(workspace.pk), django_assert_num_queries(1):
+        assert decisions.load_resolution(workspace.pk, [workspace.pk]) == PLAIN
 
 
 def test_entities_of_one_name_have_senses(workspace: Workspace):
