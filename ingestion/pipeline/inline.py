@@ -14,13 +14,14 @@ from typing import Any
 
 from django.db import connection
 
-from ingestion.models import IngestionJob, JobKind, StageRun
+from ingestion.models import IngestionJob, JobKind
 from ingestion.models.jobs import UNFINISHED
-from ingestion.pipeline import batching, leases, runner
+from ingestion.pipeline import batching, leases, runner, sql
 from kb_project.database.outages import through_outages
 from kb_project.errors import PauseError
 from kb_project.jobs import claims
 from kb_project.jobs.gc import seldom_collected
+from kb_project.sql import run_sql
 from workspaces import access
 
 # Seconds to wait before checking again on work that another process holds.
@@ -71,20 +72,10 @@ def _drain_main(
     while _has_open_stages(workspace_id, stages):
         has_moved.clear()
         # In this order: a refresh waits until no document does.
-        if not any(_work_through(workspace_id, lane, on_progress) for lane in lanes):
+        if not any(_work_on_a_group(workspace_id, lane) for lane in lanes):
             leases.STAGES.free(workspace_id)
             has_moved.wait(PATIENCE)
-
-
-def _work_through(workspace_id: uuid.UUID, lane: str, on_progress: OnProgress | None) -> bool:
-    """Run groups while there are any; false if nothing could be done here and now."""
-    has_worked = False
-    while jobs := batching.next_group(workspace_id, lane):
-        if not runner.run_group(jobs, lane).begun:
-            break
-        has_worked = True
         _tell(workspace_id, on_progress)
-    return has_worked
 
 
 def _thread(name: str, work: Work, *arguments: Any) -> threading.Thread:
@@ -123,9 +114,10 @@ def _has_chat(workspace_id: uuid.UUID) -> bool:
         return False
 
 
-def _work_on_a_group(workspace_id: uuid.UUID) -> bool:
-    jobs = batching.next_group(workspace_id, runner.MAIN)
-    return bool(jobs) and bool(runner.run_group(jobs, runner.MAIN).begun)
+def _work_on_a_group(workspace_id: uuid.UUID, lane: str = runner.MAIN) -> bool:
+    """Run the next group of the lane; false if nothing could be done here and now."""
+    jobs = batching.next_group(workspace_id, lane)
+    return bool(jobs) and bool(runner.run_group(jobs, lane).begun)
 
 
 def _embed_until_idle(
@@ -133,6 +125,7 @@ def _embed_until_idle(
     main_is_idle: threading.Event,
     is_given_up: threading.Event,
 ) -> None:
+    main_is_idle.wait(PATIENCE / 2)  # for the main lane to situate something
     while not is_given_up.is_set():
         last_round = main_is_idle.is_set()
         jobs = batching.next_group(workspace_id, runner.EMBEDDING)
@@ -148,14 +141,10 @@ def _embed_until_idle(
 
 
 def _has_open_stages(workspace_id: uuid.UUID, stages: tuple[str, ...]) -> bool:
+    values = {"workspace": workspace_id, "stages": list(stages), "kind": None}
     with access.in_workspace(workspace_id):
-        open_runs = StageRun.objects.in_workspace(workspace_id).filter(
-            stage__in=stages, state__in=UNFINISHED
-        )
-        jobs = IngestionJob.objects.in_workspace(workspace_id).filter(
-            state__in=UNFINISHED, pk__in=open_runs.values("job_id")
-        )
-        return jobs.exists()
+        [(are_open,)] = run_sql(sql.LANE_IS_BUSY, values)
+    return bool(are_open)
 
 
 def _tell(workspace_id: uuid.UUID, on_progress: OnProgress | None) -> None:

@@ -376,7 +376,7 @@ def request_missed_tree(workspace_id: uuid.UUID) -> None:
 def main_lane_is_busy(workspace_id: uuid.UUID) -> bool:
     """Whether any document still has a stage of the main lane to go."""
     with access.in_workspace(workspace_id):
-        values = {"workspace": workspace_id, "stages": list(LANES[MAIN])}
+        values = {"workspace": workspace_id, "stages": list(LANES[MAIN]), "kind": JobKind.DOCUMENT}
         [(is_busy,)] = run_sql(sql.LANE_IS_BUSY, values)
     return bool(is_busy)
 

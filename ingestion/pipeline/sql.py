@@ -49,14 +49,15 @@ UPDATE ingestion_document SET state = 'ready', updated_at = now()
                            AND id <> ALL(%(jobs)s::uuid[]) AND state IN ('pending', 'running')))
 """
 
-# Does any document still have one of these stages to go?
+# Does any job, or only one of this kind, still have one of these stages to go?
 LANE_IS_BUSY: Final[LiteralString] = """
 SELECT EXISTS (
     SELECT FROM ingestion_stagerun
      WHERE workspace_id = %(workspace)s AND stage = ANY(%(stages)s::text[])
        AND state IN ('pending', 'running')
        AND job_id = ANY (ARRAY(SELECT id FROM ingestion_ingestionjob
-                                WHERE workspace_id = %(workspace)s AND kind = 'document'
+                                WHERE workspace_id = %(workspace)s
+                                  AND kind = coalesce(%(kind)s::text, kind)
                                   AND state IN ('pending', 'running'))))
 """
 
