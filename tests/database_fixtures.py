@@ -12,6 +12,7 @@ from tests.databases import (
     create_test_database,
     destroy_test_database,
     empty_tables,
+    forget_rows,
     server_for_tests,
 )
 
@@ -43,3 +44,4 @@ def rows_of_the_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker
     with django_db_blocker.unblock():
         yield
         empty_tables()
+        forget_rows()

@@ -66,10 +66,65 @@ BEGIN
 END
 $empty$
 """
+# The same rows in tables of the same names without constraints, in a schema of their own. Graphs
+# are schemas too, and may have been made anew when the rows are put back.
+KEEP_ROWS: Final[LiteralString] = """
+CREATE FUNCTION tests.keep_rows() RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $keep$
+DECLARE
+    kept text := 'kept_' || gen_random_uuid();
+    graphs text[] := ARRAY(SELECT 'kb_' || replace(id::text, '-', '') FROM workspaces_workspace);
+    written regclass;
+BEGIN
+    EXECUTE format('CREATE SCHEMA %I', kept);
+    FOR written IN
+        SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+         WHERE (nspname = 'public' OR nspname = ANY (graphs)) AND relkind = 'r'
+           AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
+           AND pg_relation_size(c.oid) > 0
+    LOOP
+        EXECUTE format('CREATE UNLOGGED TABLE %I.%I AS TABLE ONLY %s', kept, written, written);
+    END LOOP;
+    RETURN kept;
+END
+$keep$
+"""
+PUT_BACK: Final[LiteralString] = """
+CREATE FUNCTION tests.put_back(kept text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET session_replication_role = replica AS $back$
+DECLARE
+    copied text;
+    columns text;
+BEGIN
+    FOR copied IN SELECT relname FROM pg_class WHERE relnamespace = quote_ident(kept)::regnamespace
+    LOOP
+        SELECT string_agg(quote_ident(attname), ', ') INTO columns FROM pg_attribute
+         WHERE attrelid = copied::regclass AND attnum > 0
+           AND NOT attisdropped AND attgenerated = '';
+        EXECUTE format('DELETE FROM ONLY %s', copied);
+        EXECUTE format('INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %I.%I',
+                       copied, columns, columns, kept, copied);
+    END LOOP;
+END
+$back$
+"""
+FORGET_ROWS: Final[LiteralString] = """
+CREATE FUNCTION tests.forget_rows() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $forget$
+DECLARE
+    kept text;
+BEGIN
+    FOR kept IN SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'kept_') LOOP
+        EXECUTE format('DROP SCHEMA %I CASCADE', kept);
+    END LOOP;
+END
+$forget$
+"""
 # The application itself may empty no table.
 TEST_RIGHTS: Final[tuple[LiteralString, ...]] = (
     "create schema tests",
     EMPTY_TABLES,
+    KEEP_ROWS,
+    PUT_BACK,
+    FORGET_ROWS,
     "grant usage on schema tests to {app}",
 )
 # For rows that only the owner may write, in the transaction of the test: see rows.as_owner.
@@ -109,6 +164,25 @@ def empty_tables() -> None:
     """
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT tests.empty_tables()")
+
+
+def keep_rows() -> str:
+    """Copy every row that is committed now, whoever's it is, and return the copy's name."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT tests.keep_rows()")
+        return str(cursor.fetchone()[0])
+
+
+def put_back(kept: str) -> None:
+    """Fill tables with the rows of a copy, and with no others."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT tests.put_back(%s)", [kept])
+
+
+def forget_rows() -> None:
+    """Drop every copy."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT tests.forget_rows()")
 
 
 def _template(server: embedded.Server) -> str:

@@ -8,13 +8,17 @@ import pytest
 from django.contrib.contenttypes.models import ContentType
 from django.db import connections
 
-from ingestion.models import Document
+from ingestion.documents import lifecycle
+from ingestion.health import services as health
+from ingestion.history.recording import ChangeContext
+from ingestion.models import Document, Entity
 from kb_project.database import embedded
 from kb_project.database.config import OWNER_ALIAS
 from kb_project.database.engine.base import DATA
 from kb_project.database.prepare import Plan, connect, prepare
 from tests import data_folders, databases, rows
 from tests.databases import create_test_database, destroy_test_database, server_for_tests
+from tests.ingestion import state
 from workspaces import access
 from workspaces.models import User, Workspace
 
@@ -96,3 +100,24 @@ def test_rows_of_every_tenant_are_gone_once_tables_are_emptied():
     with access.in_workspace(cast.workspace.pk):
         assert not Document.objects.in_workspace(cast.workspace).exists()
     assert ContentType.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("fake_embedder", "media")
+def test_rows_that_were_kept_are_put_back_as_they_were_with_their_graph():
+    workspace = rows.make_workspace()
+    log = state.read(workspace)["Log"]
+    before = state.ids(workspace)
+    kept = databases.keep_rows()
+    with access.in_workspace(workspace.pk):
+        Entity.objects.in_workspace(workspace).update(name="Changed")
+    lifecycle.documents_trash(change=ChangeContext(workspace, None), documents=[log])
+    state.settled(workspace)
+    databases.empty_tables()
+
+    databases.put_back(kept)
+    databases.forget_rows()
+
+    assert state.ids(workspace) == before
+    report = health.check(workspace.pk, is_deep=True)
+    assert report.is_settled, str(report)

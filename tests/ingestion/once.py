@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from django.test import override_settings
 
 from kb_project.ports import build_ports
+from tests import databases
 
 Made = TypeVar("Made")
 
@@ -19,7 +20,7 @@ class Once(Generic[Made]):
     """Rows and files as ``make`` left them, with the fake embedder.
 
     For a module's fixture after ``rows_of_the_module``, and tests within a transaction: the threads
-    of a test would not see what it changed.
+    of a test would not see what it changed. ``Kept`` is for tests that commit.
     """
 
     def __init__(self, files: Path, make: Callable[[], Made]) -> None:
@@ -27,10 +28,26 @@ class Once(Generic[Made]):
         self._files = files
         with override_settings(MEDIA_ROOT=str(files), EMBEDDER="fake"):
             build_ports.cache_clear()
-            self._made = make()
+            self.made = make()
         build_ports.cache_clear()
 
     def for_a_test(self, media: Path) -> Made:
         """Return a copy of what was made, with the files in the test's own folder."""
         shutil.copytree(self._files, media, dirs_exist_ok=True)
-        return copy.deepcopy(self._made)
+        return copy.deepcopy(self.made)
+
+
+class Kept(Once[Made]):
+    """The same for tests that commit, after which tables are empty: the rows are put back, as rows.
+
+    Sequences go on, and graphs must still be there.
+    """
+
+    def __init__(self, files: Path, make: Callable[[], Made]) -> None:
+        super().__init__(files, make)
+        self._rows = databases.keep_rows()
+        databases.empty_tables()
+
+    def for_a_test(self, media: Path) -> Made:
+        databases.put_back(self._rows)
+        return super().for_a_test(media)

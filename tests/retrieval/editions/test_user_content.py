@@ -18,11 +18,11 @@ from retrieval.conversations import asking, queries, streaming
 from retrieval.conversations.queries import Asked
 from retrieval.models import Answer, Citation, Question, QuestionSet
 from tests import rows
-from tests.ingestion.editions.conftest import Team, team
+from tests.ingestion.editions.conftest import Team, team, team_once
 from workspaces import access, editions as closing
 from workspaces.models import User, Workspace
 
-__all__ = ["team"]
+__all__ = ["team", "team_once"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

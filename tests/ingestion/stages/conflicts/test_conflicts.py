@@ -20,11 +20,12 @@ from kb_project.errors import ConflictError, InputError, NotFoundError
 from kb_project.ports import build_ports
 from tests import rows
 from tests.ingestion import state
-from tests.ingestion.editions.conftest import Team, team
+from tests.ingestion.editions.conftest import Team, team, team_once
+from tests.ingestion.once import Kept
 from workspaces import access
 from workspaces.models import Workspace
 
-__all__ = ["team"]
+__all__ = ["team", "team_once"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LOG = "The Great Lens was relit on 28 September 2024. Ada Lind was there."
@@ -33,11 +34,22 @@ MEMOIR = "The Great Lens was relit on 5 October 2024, as Ada Lind says."
 FIRST, SECOND, THIRD = "date:2024-9-28", "date:2024-9-21", "date:2024-10-5"
 
 
-@pytest.fixture
-def cast(media: Path, fake_embedder: None) -> rows.Cast:
+def begin() -> rows.Cast:
     cast = rows.make_cast()
     state.read(cast.workspace, {"Log": LOG, "News": NEWS})
     return cast
+
+
+@pytest.fixture(scope="module")
+def cast_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Kept[rows.Cast]:
+    return Kept(tmp_path_factory.mktemp("files"), begin)
+
+
+@pytest.fixture
+def cast(cast_once: Kept[rows.Cast], media: Path, fake_embedder: None) -> rows.Cast:
+    return cast_once.for_a_test(media)
 
 
 def found(workspace: Workspace) -> list[Conflict]:
