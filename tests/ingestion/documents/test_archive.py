@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from ingestion.models import (
 from ingestion.pipeline import runner
 from tests import rows
 from tests.ingestion import state
+from tests.ingestion.once import Kept
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -36,9 +38,32 @@ pytestmark = [
 ]
 
 
+Begun = tuple[Workspace, dict[str, Document]]
+
+
+def begin() -> Begun:
+    workspace = rows.make_workspace()
+    return workspace, state.read(workspace)
+
+
+@pytest.fixture(scope="module")
+def begun_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Kept[Begun]:
+    return Kept(tmp_path_factory.mktemp("files"), begin)
+
+
 @pytest.fixture
-def workspace() -> Workspace:
-    return rows.make_workspace()
+def begun(begun_once: Kept[Begun], media: Path) -> Begun:
+    return begun_once.for_a_test(media)
+
+
+@pytest.fixture
+def workspace(begun: Begun) -> Workspace:
+    return begun[0]
+
+
+@pytest.fixture
+def documents(begun: Begun) -> dict[str, Document]:
+    return begun[1]
 
 
 def change(workspace: Workspace) -> ChangeContext:
@@ -60,8 +85,9 @@ def test_the_shelf_has_every_column(kind: Any, archived: Any):
     assert {field.column for field in archived._meta.concrete_fields} == columns
 
 
-def test_what_is_put_away_leaves_the_workspace_as_if_it_had_never_been_added(workspace: Workspace):
-    documents = state.read(workspace)
+def test_what_is_put_away_leaves_the_workspace_as_if_it_had_never_been_added(
+    workspace: Workspace, documents: dict[str, Document]
+):
     fresh = rows.make_workspace("Fresh")
     rest = {title: text for title, text in state.TEXTS.items() if title != "Log"}
     state.read(fresh, rest)
@@ -73,8 +99,9 @@ def test_what_is_put_away_leaves_the_workspace_as_if_it_had_never_been_added(wor
     assert state.numbers(workspace) == state.numbers(fresh)
 
 
-def test_everything_but_the_words_of_reports_is_right_before_any_refresh(workspace: Workspace):
-    documents = state.read(workspace)
+def test_everything_but_the_words_of_reports_is_right_before_any_refresh(
+    workspace: Workspace, documents: dict[str, Document]
+):
     fresh = rows.make_workspace("Fresh")
     state.read(fresh, {"Ledger": state.TEXTS["Ledger"]})
 
@@ -86,8 +113,7 @@ def test_everything_but_the_words_of_reports_is_right_before_any_refresh(workspa
     assert [row[:4] for row in now["entities"]] == [row[:4] for row in wanted["entities"]]
 
 
-def test_what_comes_back_has_the_ids_it_had(workspace: Workspace):
-    documents = state.read(workspace)
+def test_what_comes_back_has_the_ids_it_had(workspace: Workspace, documents: dict[str, Document]):
     before, graph = state.ids(workspace), state.graph(workspace)
 
     trash(workspace, documents["Log"], documents["Lease"])
@@ -100,8 +126,9 @@ def test_what_comes_back_has_the_ids_it_had(workspace: Workspace):
     assert state.graph(workspace) == graph
 
 
-def test_nothing_is_read_or_embedded_again(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    documents = state.read(workspace)
+def test_nothing_is_read_or_embedded_again(
+    workspace: Workspace, documents: dict[str, Document], monkeypatch: pytest.MonkeyPatch
+):
     trash(workspace, documents["Log"])
     stages: list[str] = []
     for name in ("parse", "chunk", "situate", "embed", "extract"):
@@ -113,8 +140,9 @@ def test_nothing_is_read_or_embedded_again(workspace: Workspace, monkeypatch: py
     assert stages == []
 
 
-def test_the_shelf_is_empty_once_everything_is_back(workspace: Workspace):
-    documents = state.read(workspace)
+def test_the_shelf_is_empty_once_everything_is_back(
+    workspace: Workspace, documents: dict[str, Document]
+):
     shelf = [archived for _, archived in PAIRS]
 
     trash(workspace, documents["Log"])
@@ -124,8 +152,9 @@ def test_the_shelf_is_empty_once_everything_is_back(workspace: Workspace):
     assert not any(state.numbers(workspace, shelf).values())
 
 
-def test_a_statement_whose_source_is_put_away_is_gone_at_once(workspace: Workspace):
-    documents = state.read(workspace)
+def test_a_statement_whose_source_is_put_away_is_gone_at_once(
+    workspace: Workspace, documents: dict[str, Document]
+):
     with access.in_workspace(workspace.pk):
         evidence = FindingEvidence.objects.in_workspace(workspace)
         of_log = set(evidence.filter(document=documents["Log"]).values_list("finding", flat=True))
@@ -142,8 +171,9 @@ def test_a_statement_whose_source_is_put_away_is_gone_at_once(workspace: Workspa
         assert all(report.community.is_changed for report in changed.select_related("community"))
 
 
-def test_an_answer_given_before_is_not_given_again(workspace: Workspace):
-    documents = state.read(workspace)
+def test_an_answer_given_before_is_not_given_again(
+    workspace: Workspace, documents: dict[str, Document]
+):
     with access.in_workspace(workspace.pk):
         before = CorpusVersion.objects.in_workspace(workspace).get().number
 
@@ -153,9 +183,9 @@ def test_an_answer_given_before_is_not_given_again(workspace: Workspace):
         assert CorpusVersion.objects.in_workspace(workspace).get().number > before
 
 
-def test_nothing_of_what_is_gone_is_left_to_be_taken_out_of_the_projection(workspace: Workspace):
-    documents = state.read(workspace)
-
+def test_nothing_of_what_is_gone_is_left_to_be_taken_out_of_the_projection(
+    workspace: Workspace, documents: dict[str, Document]
+):
     trash(workspace, *documents.values())
     state.settled(workspace)
 
@@ -165,8 +195,7 @@ def test_nothing_of_what_is_gone_is_left_to_be_taken_out_of_the_projection(works
     assert not any(graph.values())
 
 
-def test_one_refresh_serves_all(workspace: Workspace):
-    documents = state.read(workspace)
+def test_one_refresh_serves_all(workspace: Workspace, documents: dict[str, Document]):
     with access.in_workspace(workspace.pk):
         refreshes = IngestionJob.objects.in_workspace(workspace).filter(kind="workspace")
         before = refreshes.count()
@@ -177,8 +206,9 @@ def test_one_refresh_serves_all(workspace: Workspace):
         assert refreshes.count() == before + 1
 
 
-def test_vectors_of_another_model_are_made_when_a_document_comes_back(workspace: Workspace):
-    documents = state.read(workspace)
+def test_vectors_of_another_model_are_made_when_a_document_comes_back(
+    workspace: Workspace, documents: dict[str, Document]
+):
     trash(workspace, documents["Log"])
     with access.in_workspace(workspace.pk):
         ArchivedVector.objects.in_workspace(workspace).update(fingerprint="another model")
@@ -193,10 +223,11 @@ def test_vectors_of_another_model_are_made_when_a_document_comes_back(workspace:
         assert ChunkEmbedding.objects.in_workspace(workspace).count() == chunks
 
 
-def test_trees_of_summaries_follow(workspace: Workspace):
+def test_trees_of_summaries_follow():
     long = " ".join(
         f"Ada Lind wrote entry {number} of the log of Skarrow." for number in range(400)
     )
+    workspace = rows.make_workspace("Long")
     documents = state.read(workspace, {"Long": long, "Log": state.TEXTS["Log"]})
     with access.in_workspace(workspace.pk):
         trees = SummaryTree.objects.in_workspace(workspace)

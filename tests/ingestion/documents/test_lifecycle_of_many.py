@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from ingestion.stages import reresolve
 from kb_project.ports import build_ports
 from tests.ingestion import state
 from tests.ingestion.name_changes import fail, kill_after, waiting
+from tests.ingestion.once import Kept
 from tests.ingestion.pages import address, client_of, page_of
 from tests.rows import Cast, make_cast
 from workspaces import access
@@ -46,9 +48,28 @@ def _no_one_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reresolve, "GROUP", 1)
 
 
+def begin() -> tuple[Cast, list[Document]]:
+    cast = make_cast()
+    return cast, list(state.read(cast.workspace).values())
+
+
+@pytest.fixture(scope="module")
+def begun_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Kept[tuple[Cast, list[Document]]]:
+    return Kept(tmp_path_factory.mktemp("files"), begin)
+
+
 @pytest.fixture
-def cast() -> Cast:
-    return make_cast()
+def begun(
+    begun_once: Kept[tuple[Cast, list[Document]]], media: Path
+) -> tuple[Cast, list[Document]]:
+    return begun_once.for_a_test(media)
+
+
+@pytest.fixture
+def cast(begun: tuple[Cast, list[Document]]) -> Cast:
+    return begun[0]
 
 
 @pytest.fixture
@@ -57,8 +78,8 @@ def workspace(cast: Cast) -> Workspace:
 
 
 @pytest.fixture
-def documents(workspace: Workspace) -> list[Document]:
-    return list(state.read(workspace).values())
+def documents(begun: tuple[Cast, list[Document]]) -> list[Document]:
+    return begun[1]
 
 
 def change(workspace: Workspace) -> ChangeContext:

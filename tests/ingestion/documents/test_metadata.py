@@ -24,6 +24,7 @@ from ingestion.pipeline import runner
 from kb_project.errors import ConflictError, InputError
 from tests import rows
 from tests.ingestion import jobs, state
+from tests.ingestion.once import Kept
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -33,19 +34,34 @@ PLAIN: dict[str, Any] = {"collection": "Light", "tags": ["Oil", "oil "], "dated"
 AGAIN = {"situate", "embed", "extract", "resolve"}
 
 
-@pytest.fixture
-def workspace(media: Path) -> Workspace:
-    return rows.make_workspace()
+def begin() -> tuple[ChangeContext, Document]:
+    workspace = rows.make_workspace()
+    log = state.read(workspace, {"Log": state.TEXTS["Log"]})["Log"]
+    return ChangeContext(workspace, rows.make_user("Alice")), log
+
+
+@pytest.fixture(scope="module")
+def begun_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Kept[tuple[ChangeContext, Document]]:
+    return Kept(tmp_path_factory.mktemp("files"), begin)
 
 
 @pytest.fixture
-def change(workspace: Workspace) -> ChangeContext:
-    return ChangeContext(workspace, rows.make_user("Alice"))
+def begun(
+    begun_once: Kept[tuple[ChangeContext, Document]], media: Path
+) -> tuple[ChangeContext, Document]:
+    return begun_once.for_a_test(media)
 
 
 @pytest.fixture
-def log(workspace: Workspace) -> Document:
-    return state.read(workspace, {"Log": state.TEXTS["Log"]})["Log"]
+def change(begun: tuple[ChangeContext, Document]) -> ChangeContext:
+    return begun[0]
+
+
+@pytest.fixture
+def log(begun: tuple[ChangeContext, Document]) -> Document:
+    return begun[1]
 
 
 def now(document: Document) -> Document:
@@ -125,7 +141,7 @@ def test_a_new_title_of_what_is_disabled_is_read_once_it_is_back(
 
 
 def test_a_title_given_before_it_is_read_stays(change: ChangeContext):
-    log = jobs.document_of(jobs.add(change.workspace))
+    log = jobs.document_of(jobs.add(change.workspace, "new.txt", "Cora Vane sells oil in Wick."))
 
     metadata.document_edit(change=change, document=log, title="The keepers")
     state.settled(change.workspace)

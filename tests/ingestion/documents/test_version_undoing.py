@@ -5,15 +5,22 @@ import pytest
 from ingestion.curation.undoing import event_undo
 from ingestion.documents import services, versions
 from ingestion.history import recording
-from ingestion.models import DocumentState, EventKind, HistoryEvent, IngestionJob, RunState
+from ingestion.models import (
+    Document,
+    DocumentState,
+    EventKind,
+    HistoryEvent,
+    IngestionJob,
+    RunState,
+)
 from ingestion.pipeline import batching, runner
 from kb_project.errors import ConflictError, PreconditionError
+from tests.ingestion.documents.conftest import Begun
 from tests.ingestion.versioned import (
     GONE,
     NEW,
     SECOND_TEXT,
     change_of,
-    first_version,
     fresh,
     passages,
     ports_with,
@@ -23,7 +30,6 @@ from tests.ingestion.versioned import (
     rows_of,
     version_of,
 )
-from tests.rows import Cast, make_cast
 from workspaces import access
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
@@ -32,13 +38,8 @@ THIRD_TEXT = SECOND_TEXT + "\nThe pier was mended.\n"
 
 
 @pytest.fixture
-def cast() -> Cast:
-    return make_cast()
-
-
-@pytest.fixture
-def document(cast: Cast):
-    return first_version(cast.workspace)
+def document(once: Begun) -> Document:
+    return once[1]
 
 
 def events(document) -> list[HistoryEvent]:

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from ingestion.models import Document
-from tests.ingestion.once import Once
+from tests.ingestion.documents.conftest import Begun
 from tests.ingestion.pages import address, client_of, page_of
 from tests.ingestion.versioned import (
     FIRST_TEXT,
@@ -14,12 +11,11 @@ from tests.ingestion.versioned import (
     KEPT,
     NEW,
     SECOND_TEXT,
-    first_version,
     fresh,
     read,
     replaced,
 )
-from tests.rows import Cast, make_cast
+from tests.rows import Cast
 from tests.workspaces.models_rows import use_model
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
@@ -29,41 +25,6 @@ def upload(cast: Cast, user, document, text: str = SECOND_TEXT, name: str = "log
     file = SimpleUploadedFile(name, text.encode())
     there = address("version_add", cast, document.pk)
     return client_of(user).post(there, {"file": file}, follow=True)
-
-
-Begun = tuple[Cast, Document]
-
-
-def begin() -> Begun:
-    cast = make_cast()
-    return cast, first_version(cast.workspace)
-
-
-def begin_twice() -> Begun:
-    cast, document = begin()
-    replaced(document, SECOND_TEXT, user=cast.alice)
-    read(cast.workspace, refreshes=False)
-    return cast, fresh(document)
-
-
-@pytest.fixture(scope="module")
-def once_and_twice(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Once[Begun], Once[Begun]]:
-    files = tmp_path_factory.mktemp("files")
-    return Once(files / "once", begin), Once(files / "twice", begin_twice)
-
-
-@pytest.fixture
-def once(once_and_twice: tuple[Once[Begun], Once[Begun]], media: Path) -> Begun:
-    """A document that was read."""
-    return once_and_twice[0].for_a_test(media)
-
-
-@pytest.fixture
-def twice(once_and_twice: tuple[Once[Begun], Once[Begun]], media: Path) -> Begun:
-    """A document whose second version is searched."""
-    return once_and_twice[1].for_a_test(media)
 
 
 # --- a new version --------------------------------------------------------------------------------

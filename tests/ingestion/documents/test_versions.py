@@ -5,6 +5,7 @@ import pytest
 from ingestion.models import (
     ChunkExtraction,
     Claim,
+    Document,
     DocumentState,
     Entity,
     Evidence,
@@ -13,6 +14,7 @@ from ingestion.models import (
     Mention,
     SummaryNode,
 )
+from tests.ingestion.documents.conftest import Begun
 from tests.ingestion.versioned import (
     FIRST_TEXT,
     GONE,
@@ -32,14 +34,19 @@ from tests.ingestion.versioned import (
     rows_of,
     version_of,
 )
-from tests.rows import Cast, make_cast
+from tests.rows import Cast
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
 
 
 @pytest.fixture
-def cast() -> Cast:
-    return make_cast()
+def cast(once: Begun) -> Cast:
+    return once[0]
+
+
+@pytest.fixture
+def document(once: Begun) -> Document:
+    return once[1]
 
 
 def places(document, model) -> set[str]:
@@ -49,8 +56,7 @@ def places(document, model) -> set[str]:
 
 
 # --- what stays -----------------------------------------------------------------------------------
-def test_passages_that_both_versions_have_stay_the_rows_they_are(cast: Cast):
-    document = first_version(cast.workspace)
+def test_passages_that_both_versions_have_stay_the_rows_they_are(cast: Cast, document: Document):
     before = passages(document)
 
     replaced(document, SECOND_TEXT, user=cast.alice)
@@ -68,8 +74,9 @@ def test_passages_that_both_versions_have_stay_the_rows_they_are(cast: Cast):
     assert {one.version_id for one in after.values()} == {second.pk}
 
 
-def test_whatever_says_where_something_stands_moves_with_its_passage(cast: Cast):
-    document = first_version(cast.workspace)
+def test_whatever_says_where_something_stands_moves_with_its_passage(
+    cast: Cast, document: Document
+):
     names = places(document, Mention)
 
     replaced(document, SECOND_TEXT)
@@ -94,8 +101,7 @@ def test_whatever_says_where_something_stands_moves_with_its_passage(cast: Cast)
             assert first <= one["start"] < one["end"] <= last
 
 
-def test_unchanged_passages_cost_no_vector(cast: Cast):
-    document = first_version(cast.workspace)
+def test_unchanged_passages_cost_no_vector(cast: Cast, document: Document):
     embedder = CountingEmbedder()
 
     replaced(document, SECOND_TEXT)
@@ -107,8 +113,7 @@ def test_unchanged_passages_cost_no_vector(cast: Cast):
     assert indexed(document) == (ids, ids)
 
 
-def test_whom_only_a_passage_that_went_spoke_of_is_gone(cast: Cast):
-    document = first_version(cast.workspace)
+def test_whom_only_a_passage_that_went_spoke_of_is_gone(cast: Cast, document: Document):
     assert "Bo Strand" in {row.name for row in rows_of(document, Entity)}
 
     replaced(document, SECOND_TEXT)
@@ -120,8 +125,7 @@ def test_whom_only_a_passage_that_went_spoke_of_is_gone(cast: Cast):
 
 
 # --- there and back -------------------------------------------------------------------------------
-def test_an_earlier_version_comes_back_with_the_ids_it_had(cast: Cast):
-    document = first_version(cast.workspace)
+def test_an_earlier_version_comes_back_with_the_ids_it_had(cast: Cast, document: Document):
     before = {text: (one.pk, one.start, one.ordinal) for text, one in passages(document).items()}
     replaced(document, SECOND_TEXT)
     read(cast.workspace)
@@ -135,8 +139,7 @@ def test_an_earlier_version_comes_back_with_the_ids_it_had(cast: Cast):
     assert fresh(document).size == len(FIRST_TEXT.encode())
 
 
-def test_a_version_that_cannot_be_read_takes_nobodys_place(cast: Cast):
-    document = first_version(cast.workspace)
+def test_a_version_that_cannot_be_read_takes_nobodys_place(cast: Cast, document: Document):
     before = {one.pk for one in passages(document).values()}
 
     replaced(document, b"%PDF-1.7 nothing", name="log.pdf")
@@ -147,9 +150,7 @@ def test_a_version_that_cannot_be_read_takes_nobodys_place(cast: Cast):
     assert {one.pk for one in passages(document).values()} == before
 
 
-def test_the_document_follows_its_live_version(cast: Cast):
-    document = first_version(cast.workspace)
-
+def test_the_document_follows_its_live_version(cast: Cast, document: Document):
     version = replaced(document, SECOND_TEXT, user=cast.alice, name="log2.md")
     waiting = fresh(document)
     read(cast.workspace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,14 +12,20 @@ from ingestion.health import services as health
 from ingestion.models import IngestionJob, RunState
 from ingestion.pipeline import batching, runner
 from tests.ingestion.lives.world import World, make_world
+from tests.ingestion.once import Kept
 from workspaces import access
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(scope="module")
+def world_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Kept[World]:
+    return Kept(tmp_path_factory.mktemp("files"), make_world)
+
+
 @pytest.fixture
-def world(media: object, fake_embedder: None) -> World:
-    return make_world()
+def world(world_once: Kept[World], media: Path, fake_embedder: None) -> World:
+    return world_once.for_a_test(media)
 
 
 def names_of_waiting(world: World) -> set[str]:

@@ -33,6 +33,7 @@ from tests import backups, rows
 from tests.api import address, client
 from tests.backups import answers, command, drifts, fresh_database, make_harbour
 from tests.ingestion.jobs import add, document_of
+from tests.ingestion.once import Kept
 from workspaces import access
 from workspaces.language_models import services as language_models
 from workspaces.models import Group, GroupMember, Membership, ModelSettings, User, Workspace
@@ -44,15 +45,19 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(scope="module")
+def cast_once(rows_of_the_module: None, tmp_path_factory: Any) -> Kept[rows.Cast]:
+    return Kept(tmp_path_factory.mktemp("files"), make_harbour)
+
+
 @pytest.fixture
-def cast() -> rows.Cast:
-    return make_harbour()
+def cast(cast_once: Kept[rows.Cast], media: Path) -> rows.Cast:
+    return cast_once.for_a_test(media)
 
 
 def lines(path: Path) -> dict[str, list[dict[str, Any]]]:
     """The rows of every table, without what is another's elsewhere: numbers of people, leases."""
-    people = {name for table in contents().tenants for name in table.people} | {"created_by_id"}
-    people |= LEASES
+    people = LEASES | {"created_by_id", *(name for t in contents().tenants for name in t.people)}
     found = {}
     for name, content in backups.unpacked(path).items():
         if name.endswith(".ndjson"):

@@ -10,6 +10,7 @@ from ingestion.models import Entity, IngestionJob, JobKind, RunState, StageRun, 
 from ingestion.pipeline import inline, transitions
 from tests import rows
 from tests.ingestion.jobs import add, states
+from tests.ingestion.once import Kept
 from tests.retrieval.answering.asked import KEEPERS, queue, run
 from workspaces import access
 
@@ -28,13 +29,22 @@ def version_of(workspace):
         return corpus_version(workspace_id=workspace.pk)
 
 
-@pytest.fixture
-def read(media, fake_embedder):
-    """A workspace whose one document came in as documents do."""
+def begin() -> rows.Cast:
     cast = rows.make_cast()
     add(cast.workspace, "keepers.txt", KEEPERS)
     inline.drain(cast.workspace.pk)
     return cast
+
+
+@pytest.fixture(scope="module")
+def read_once(rows_of_the_module, tmp_path_factory) -> Kept[rows.Cast]:
+    return Kept(tmp_path_factory.mktemp("files"), begin)
+
+
+@pytest.fixture
+def read(read_once, media, fake_embedder):
+    """A workspace whose one document came in as documents do."""
+    return read_once.for_a_test(media)
 
 
 def test_a_document_that_is_read_moves_it(read):

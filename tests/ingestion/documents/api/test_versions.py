@@ -5,26 +5,31 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from ingestion.models import Document
 from tests.api import address, assert_nothing_there, assert_problem, client
+from tests.ingestion.documents.conftest import Begun
 from tests.ingestion.versioned import (
     FIRST_TEXT,
     GONE,
     NEW,
     SECOND_TEXT,
-    first_version,
     fresh,
     read,
-    replaced,
 )
-from tests.rows import Cast, make_cast
+from tests.rows import Cast
 from tests.workspaces.models_rows import use_model
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fake_embedder", "media")]
 
 
 @pytest.fixture
-def cast() -> Cast:
-    return make_cast()
+def cast(once: Begun) -> Cast:
+    return once[0]
+
+
+@pytest.fixture
+def document(once: Begun) -> Document:
+    return once[1]
 
 
 def there(cast: Cast, document, rest: str = "") -> str:
@@ -43,9 +48,7 @@ def states(response: Any) -> dict[int, str]:
 
 
 # --- adding ---------------------------------------------------------------------------------------
-def test_a_version_is_added_and_listed(cast: Cast):
-    document = first_version(cast.workspace)
-
+def test_a_version_is_added_and_listed(cast: Cast, document: Document):
     response = add(cast, cast.alice, document)
 
     assert response.status_code == 202
@@ -56,9 +59,7 @@ def test_a_version_is_added_and_listed(cast: Cast):
     assert listed.json()["results"][0]["added_by"] == "Alice"
 
 
-def test_who_may_add_one(cast: Cast):
-    document = first_version(cast.workspace)
-
+def test_who_may_add_one(cast: Cast, document: Document):
     assert_problem(add(cast, cast.bob, document), 403, "forbidden")
     assert_nothing_there(add(cast, cast.charlie, document))
     assert_problem(add(cast, None, document), 401, "not_authenticated")
@@ -67,30 +68,26 @@ def test_who_may_add_one(cast: Cast):
 @pytest.mark.parametrize(
     ("text", "status", "code"), [("", 400, "empty"), (FIRST_TEXT, 409, "same_content")]
 )
-def test_what_is_no_new_version_is_refused(cast: Cast, text: str, status: int, code: str):
-    document = first_version(cast.workspace)
-
+def test_what_is_no_new_version_is_refused(
+    cast: Cast, document: Document, text: str, status: int, code: str
+):
     assert_problem(add(cast, cast.alice, document, text), status, code)
     assert fresh(document).state == "ready"
 
 
-def test_a_file_that_is_too_large_is_refused(cast: Cast, settings):
-    document = first_version(cast.workspace)
+def test_a_file_that_is_too_large_is_refused(cast: Cast, document: Document, settings):
     settings.MAX_UPLOAD_BYTES = 10
 
     assert_problem(add(cast, cast.alice, document), 400, "too_large")
 
 
-def test_no_file_is_no_version(cast: Cast):
-    document = first_version(cast.workspace)
-
+def test_no_file_is_no_version(cast: Cast, document: Document):
     response = client(cast.alice).post(there(cast, document), {}, format="multipart")
 
     assert_problem(response, 400, "no_file")
 
 
-def test_who_saw_another_version_is_told(cast: Cast):
-    document = first_version(cast.workspace)
+def test_who_saw_another_version_is_told(cast: Cast, document: Document):
     seen = client(cast.alice).get(there(cast, document))["ETag"]
 
     assert add(cast, cast.alice, document, **{"If-Match": seen}).status_code == 202
@@ -100,9 +97,7 @@ def test_who_saw_another_version_is_told(cast: Cast):
     assert_problem(odd, 400, "if_match_invalid")
 
 
-def test_the_same_request_twice_adds_one_version(cast: Cast):
-    document = first_version(cast.workspace)
-
+def test_the_same_request_twice_adds_one_version(cast: Cast, document: Document):
     first = add(cast, cast.alice, document, **{"Idempotency-Key": "a"})
     again = add(cast, cast.alice, document, **{"Idempotency-Key": "a"})
 
@@ -112,8 +107,9 @@ def test_the_same_request_twice_adds_one_version(cast: Cast):
 
 
 # --- what it would cost ---------------------------------------------------------------------------
-def test_the_estimate_of_a_version_counts_what_is_new_and_keeps_nothing(cast: Cast):
-    document = first_version(cast.workspace)
+def test_the_estimate_of_a_version_counts_what_is_new_and_keeps_nothing(
+    cast: Cast, document: Document
+):
     use_model(cast.workspace)
     client_of_alice, estimate = client(cast.alice), there(cast, document, "estimate/")
 
@@ -131,8 +127,7 @@ def test_the_estimate_of_a_version_counts_what_is_new_and_keeps_nothing(cast: Ca
     assert states(client_of_alice.get(there(cast, document))) == {1: "live"}
 
 
-def test_who_may_ask_what_a_version_costs(cast: Cast):
-    document = first_version(cast.workspace)
+def test_who_may_ask_what_a_version_costs(cast: Cast, document: Document):
     estimate = there(cast, document, "estimate/")
 
     assert_problem(client(cast.bob).post(estimate), 403, "forbidden")
@@ -141,10 +136,8 @@ def test_who_may_ask_what_a_version_costs(cast: Cast):
 
 
 # --- restoring ------------------------------------------------------------------------------------
-def test_an_earlier_version_is_restored(cast: Cast):
-    document = first_version(cast.workspace)
-    replaced(document, SECOND_TEXT)
-    read(cast.workspace, refreshes=False)
+def test_an_earlier_version_is_restored(twice: Begun):
+    cast, document = twice
     restore = there(cast, document, "1/restore/")
 
     assert_problem(client(cast.bob).post(restore), 403, "forbidden")
@@ -159,10 +152,8 @@ def test_an_earlier_version_is_restored(cast: Cast):
 
 
 # --- what changed ---------------------------------------------------------------------------------
-def test_changes_are_told_with_their_places(cast: Cast):
-    document = first_version(cast.workspace)
-    replaced(document, SECOND_TEXT)
-    read(cast.workspace, refreshes=False)
+def test_changes_are_told_with_their_places(twice: Begun):
+    cast, document = twice
 
     told = client(cast.bob).get(there(cast, document, "2/changes/")).json()
 
@@ -178,10 +169,8 @@ def test_changes_are_told_with_their_places(cast: Cast):
     assert_problem(client(cast.bob).get(there(cast, document, "3/changes/")), 404, "not_found")
 
 
-def test_the_text_of_an_earlier_version_is_read(cast: Cast):
-    document = first_version(cast.workspace)
-    replaced(document, SECOND_TEXT)
-    read(cast.workspace, refreshes=False)
+def test_the_text_of_an_earlier_version_is_read(twice: Begun):
+    cast, document = twice
     text = address(cast.workspace, f"documents/{document.pk}/text/")
     start = FIRST_TEXT.index(GONE)
     place = {"start": start, "end": start + len(GONE)}
