@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from ingestion.health import services as health
-from ingestion.pipeline import runner
-from tests.ingestion.health.harbour import bring_back, harbour, mended, work
+from tests.databases import empty_tables, forget_rows, keep_rows, put_back
+from tests.ingestion.health.harbour import harbour
 from workspaces.models import Workspace
 
 
@@ -22,18 +21,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def once(
     django_db_setup: None, django_db_blocker: DjangoDbBlocker, folder: Path
-) -> Iterator[Workspace]:
+) -> Iterator[tuple[Workspace, str]]:
     with django_db_blocker.unblock(), harbour(folder) as made:
-        yield made
+        yield made, keep_rows()
+        forget_rows()
 
 
 @pytest.fixture
-def workspace(once: Workspace, django_db_blocker: DjangoDbBlocker) -> Workspace:
-    """A real workspace, which a test that breaks it mends, with all of its documents."""
-    with django_db_blocker.unblock():
-        bring_back(once)
-        if not health.check(once.pk, is_deep=True).is_settled:
-            runner.request_refresh(once.pk)
-            work(once)
-            assert mended(once, is_deep=True).is_settled
-    return once
+def workspace(once: tuple[Workspace, str]) -> Workspace:
+    """A real workspace, whose rows are as they were when all of its documents had been read."""
+    made, kept = once
+    empty_tables()
+    put_back(kept)
+    return made
