@@ -1,4 +1,4 @@
-"""The papers that curation is tried on, read once a module: each test's changes are undone."""
+"""What curation is tried on, made once a module: each test's changes are undone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import rows
+from tests.ingestion.curated import make_graph
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.once import Once
 
@@ -19,3 +20,21 @@ def papers_read(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture
 def desk(papers_read: Once[Desk], media: Path, db: None, fake_embedder: None) -> Desk:
     return papers_read.for_a_test(media)
+
+
+def make_graph_cast() -> rows.Cast:
+    cast = rows.make_cast()
+    make_graph(cast)
+    return cast
+
+
+@pytest.fixture(scope="module")
+def graph_made(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Once[rows.Cast]:
+    return Once(tmp_path_factory.mktemp("graph"), make_graph_cast)
+
+
+@pytest.fixture
+def cast(graph_made: Once[rows.Cast], media: Path) -> rows.Cast:
+    return graph_made.for_a_test(media)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +16,6 @@ from tests import rows
 from tests.ingestion.curated import (
     followed,
     last_event,
-    make_graph,
     named,
     seen,
     send,
@@ -29,13 +27,6 @@ from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 ALL = {"Ada Lind", "Miss Lind", "Olaf Brekke", "Skarrow"}
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    cast = rows.make_cast()
-    make_graph(cast)
-    return cast
 
 
 def ids(cast: rows.Cast, *keys: str) -> list[Any]:

@@ -12,7 +12,9 @@ from ingestion.knowledge.facts import FactFilter
 from ingestion.models import Entity, Relationship
 from tests import rows
 from tests.api import address as api_address, assert_nothing_there, client
-from tests.ingestion.curated import link, make_graph, named, shown, words
+from tests.ingestion.curated import link, named, shown, words
+from tests.ingestion.curation.conftest import make_graph_cast
+from tests.ingestion.once import Once
 from tests.ingestion.pages import address, client_of
 from workspaces import access
 
@@ -21,11 +23,16 @@ MANY = 5_000
 TYPES = ("person", "place", "organization", "event")
 
 
+@pytest.fixture(scope="module")
+def graph_made(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Once[rows.Cast]:
+    return Once(tmp_path_factory.mktemp("graph"), make_graph_cast)
+
+
 @pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    cast = rows.make_cast()
-    make_graph(cast)
-    return cast
+def cast(graph_made: Once[rows.Cast], media: Path) -> rows.Cast:
+    return graph_made.for_a_test(media)
 
 
 def make_hub(cast: rows.Cast, number: int) -> Entity:

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests import rows
 from tests.ingestion.curated import (
     followed,
     last_event,
-    make_graph,
     named,
     seen,
     send,
@@ -19,13 +16,6 @@ from tests.ingestion.curated import (
 from tests.ingestion.pages import address, client_of, page_of
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    cast = rows.make_cast()
-    make_graph(cast)
-    return cast
 
 
 # --- the page -------------------------------------------------------------------------------------

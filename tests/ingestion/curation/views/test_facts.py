@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from tests import rows
 from tests.ingestion.curated import (
     followed,
     last_event,
     link,
-    make_graph,
     named,
     seen,
     send,
@@ -20,13 +17,6 @@ from tests.ingestion.curated import (
 from tests.ingestion.pages import address, client_of
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    cast = rows.make_cast()
-    make_graph(cast)
-    return cast
 
 
 def test_a_fact_is_added_in_either_direction(cast):

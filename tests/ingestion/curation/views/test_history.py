@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -9,7 +8,7 @@ from ingestion.documents import lifecycle
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Document, HistoryEvent
 from tests import rows
-from tests.ingestion.curated import followed, last_event, make_graph, named, send, shown, words
+from tests.ingestion.curated import followed, last_event, named, send, shown, words
 from tests.ingestion.curation.views.test_splitting import document
 from tests.ingestion.pages import address, client_of, page_of
 from workspaces import access
@@ -17,13 +16,6 @@ from workspaces.models import Role
 from workspaces.people import services as people_services
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
-
-
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    cast = rows.make_cast()
-    make_graph(cast)
-    return cast
 
 
 def merge(cast: rows.Cast, reason: str = "") -> HistoryEvent:

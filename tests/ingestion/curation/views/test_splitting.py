@@ -12,27 +12,36 @@ from tests import rows
 from tests.ingestion.curated import (
     followed,
     last_event,
-    make_graph,
     named,
     seen,
     send,
     shown,
     words,
 )
+from tests.ingestion.curation.conftest import make_graph_cast
+from tests.ingestion.once import Once
 from tests.ingestion.pages import address, client_of, page_of
 from workspaces import access
 
 pytestmark = [pytest.mark.usefixtures("fake_embedder"), pytest.mark.django_db]
 
 
-@pytest.fixture
-def cast(media: Path) -> rows.Cast:
-    """Miss Lind is merged into Ada Lind, who is thus called by two names."""
-    cast = rows.make_cast()
-    make_graph(cast)
+def make_merged() -> rows.Cast:
+    cast = make_graph_cast()
     ada, miss = named(cast, "ada lind"), named(cast, "miss lind")
     assert send(cast.alice, cast, "entities_merge", ada.pk, **{"with": [miss.pk]}).status_code
     return cast
+
+
+@pytest.fixture(scope="module")
+def merged(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[rows.Cast]:
+    return Once(tmp_path_factory.mktemp("files"), make_merged)
+
+
+@pytest.fixture
+def cast(merged: Once[rows.Cast], media: Path) -> rows.Cast:
+    """Miss Lind is merged into Ada Lind, who is thus called by two names."""
+    return merged.for_a_test(media)
 
 
 def document(cast: rows.Cast, name: str) -> Document:
