@@ -28,11 +28,15 @@ def provider() -> Iterator[Provider]:
         yield running
 
 
+def write_every_topic(patch: pytest.MonkeyPatch) -> None:
+    """The papers are short and so are their topics: a model writes about all of them."""
+    patch.setattr(reports, "SMALLEST_WRITTEN", 1)
+    patch.setattr(topics, "SMALLEST_WRITTEN", 1)
+
+
 @pytest.fixture(autouse=True)
 def every_topic_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The papers are short and so are their topics: a model writes about all of them."""
-    monkeypatch.setattr(reports, "SMALLEST_WRITTEN", 1)
-    monkeypatch.setattr(topics, "SMALLEST_WRITTEN", 1)
+    write_every_topic(monkeypatch)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +11,13 @@ from ingestion.models import Chunk
 from kb_project.errors import EndpointError, ReplyError
 from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerEvent, AnswerState, Citation
-from tests.model_tier.tier import Tier
+from tests.ingestion.once import Kept
+from tests.model_tier.conftest import write_every_topic
+from tests.model_tier.tier import Tier, make_tier
+from tests.provider import Provider
 from workspaces.language_models import services as language_model_services
 from workspaces.language_models.services import PriceGiven
-from workspaces.models import ModelCall
+from workspaces.models import ModelCall, Workspace
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -21,14 +25,30 @@ QUESTION = "Who kept the light of Skarrow?"
 MODES = "walk local entities relations mix tree global drift lexical".split()
 
 
+def make_read() -> Workspace:
+    with Provider() as provider, pytest.MonkeyPatch.context() as patch:
+        write_every_topic(patch)
+        tier = make_tier(provider)
+        # Prices that were read hold for some seconds: they are set first.
+        price = PriceGiven(provider.model, Decimal(10), Decimal(30))
+        language_model_services.prices_set(workspace=tier.workspace, prices=[price])
+        tier.add_papers(2, paragraphs=12)
+        tier.drain()
+    return tier.workspace
+
+
+@pytest.fixture(scope="module")
+def read_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Kept[Workspace]:
+    return Kept(tmp_path_factory.mktemp("files"), make_read)
+
+
 @pytest.fixture
-def read(tier: Tier) -> Tier:
-    """With documents that are read already. Prices that were read hold for some seconds: they are
-    set first."""
-    price = PriceGiven(tier.provider.model, Decimal(10), Decimal(30))
-    language_model_services.prices_set(workspace=tier.workspace, prices=[price])
-    tier.add_papers(2, paragraphs=12)
-    tier.drain()
+def read(read_once: Kept[Workspace], provider: Provider, media: Path, fake_embedder: None) -> Tier:
+    """With documents that are read already."""
+    tier = Tier(read_once.for_a_test(media), provider)
+    tier.choose()
     return tier
 
 

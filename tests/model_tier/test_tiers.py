@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -35,11 +36,13 @@ from ingestion.stages import snapshot
 from kb_project.graph.walk_index import WalkIndex
 from tests import rows
 from tests.ingestion.jobs import add
-from tests.model_tier.tier import Tier, misplaced, paper, unaccounted
+from tests.ingestion.once import Kept
+from tests.model_tier.tier import Tier, make_tier, misplaced, paper, unaccounted
+from tests.provider import Provider
 from workspaces import access
 from workspaces.language_models import services as language_model_services
 from workspaces.language_models.services import PriceGiven
-from workspaces.models import ModelCall
+from workspaces.models import ModelCall, Workspace
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -68,6 +71,28 @@ def locally_read(tier: Tier, count: int = 3, *, paragraphs: int = 20) -> None:
     tier.add_papers(count, paragraphs=paragraphs)
     tier.drain()
     tier.choose()
+
+
+def make_locally_read() -> Workspace:
+    with Provider() as provider:
+        tier = make_tier(provider)
+        locally_read(tier)
+    return tier.workspace
+
+
+@pytest.fixture(scope="module")
+def read_once(
+    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
+) -> Kept[Workspace]:
+    return Kept(tmp_path_factory.mktemp("files"), make_locally_read)
+
+
+@pytest.fixture
+def read(read_once: Kept[Workspace], provider: Provider, media: Path, fake_embedder: None) -> Tier:
+    """With three papers that came in before there was a model."""
+    tier = Tier(read_once.for_a_test(media), provider)
+    tier.choose()
+    return tier
 
 
 def methods(tier: Tier) -> Counter[str]:
@@ -111,28 +136,25 @@ def assert_citations_quote(tier: Tier) -> None:
         assert texts[mention.document_id][mention.start : mention.end] == mention.surface
 
 
-def test_a_change_of_tier_asks_nothing_by_itself(tier: Tier):
-    locally_read(tier)
+def test_a_change_of_tier_asks_nothing_by_itself(read: Tier):
+    read.drain()
 
-    tier.drain()
-
-    assert methods(tier) == {"local": tier.count(Chunk)}
-    assert otherwise(tier) == 3
-    assert tier.provider.count() == 0
+    assert methods(read) == {"local": read.count(Chunk)}
+    assert otherwise(read) == 3
+    assert read.provider.count() == 0
 
 
-def test_a_new_document_is_no_reason_to_pay_for_the_others(tier: Tier):
-    locally_read(tier)
-    before = {one.pk for one in tier.rows(Document)}
+def test_a_new_document_is_no_reason_to_pay_for_the_others(read: Tier):
+    before = {one.pk for one in read.rows(Document)}
 
-    tier.drain()
-    add(tier.workspace, "new.txt", paper(9, paragraphs=20))
-    tier.drain()
+    read.drain()
+    add(read.workspace, "new.txt", paper(9, paragraphs=20))
+    read.drain()
 
-    asked_about = {call.document_id for call in tier.calls() if call.stage in OF_DOCUMENTS}
+    asked_about = {call.document_id for call in read.calls() if call.stage in OF_DOCUMENTS}
     assert asked_about
     assert not asked_about & before
-    assert otherwise(tier) == 3
+    assert otherwise(read) == 3
 
 
 def test_between_the_tiers_only_reports_summaries_and_answers_ask(tier: Tier):
@@ -151,49 +173,46 @@ def test_between_the_tiers_only_reports_summaries_and_answers_ask(tier: Tier):
     assert otherwise(tier) == 3
 
 
-def test_summaries_are_written_by_who_reads(tier: Tier):
-    locally_read(tier)
-    assert summarised_by(tier) == {"extractive"}
+def test_summaries_are_written_by_who_reads(read: Tier):
+    assert summarised_by(read) == {"extractive"}
 
-    read_again(tier)
-    assert summarised_by(tier) == {tier.provider.model}
-    to_local(tier)
-    read_again(tier)
+    read_again(read)
+    assert summarised_by(read) == {read.provider.model}
+    to_local(read)
+    read_again(read)
 
-    assert summarised_by(tier) == {"extractive"}
+    assert summarised_by(read) == {"extractive"}
 
 
 def summarised_by(tier: Tier) -> set[str]:
     return {one.written_by for one in tier.rows(SummaryNode)}
 
 
-def test_documents_of_the_local_tier_are_read_by_the_model(tier: Tier):
-    locally_read(tier)
-    before, places = ids(tier), named_at(tier, "ada lind")
+def test_documents_of_the_local_tier_are_read_by_the_model(read: Tier):
+    before, places = ids(read), named_at(read, "ada lind")
 
-    number = read_again(tier)
+    number = read_again(read)
 
     assert number == 3
-    assert otherwise(tier) == 0
-    assert methods(tier) == {"model": tier.count(Chunk)}
-    assert tier.documents() == {"ready": 3}
-    assert ids(tier) == before
-    assert places & named_at(tier, "ada lind")
-    assert tier.count(Fragment)
-    assert all(one.situated_by == tier.provider.model for one in tier.rows(DocumentVersion))
-    assert {one.written_by for one in tier.rows(CommunityReport)} == {tier.provider.model}
-    assert_whole(tier)
+    assert otherwise(read) == 0
+    assert methods(read) == {"model": read.count(Chunk)}
+    assert read.documents() == {"ready": 3}
+    assert ids(read) == before
+    assert places & named_at(read, "ada lind")
+    assert read.count(Fragment)
+    assert all(one.situated_by == read.provider.model for one in read.rows(DocumentVersion))
+    assert {one.written_by for one in read.rows(CommunityReport)} == {read.provider.model}
+    assert_whole(read)
 
 
-def test_a_second_press_costs_nothing(tier: Tier):
-    locally_read(tier)
-    read_again(tier)
-    before = asked(tier)
+def test_a_second_press_costs_nothing(read: Tier):
+    read_again(read)
+    before = asked(read)
 
-    number = read_again(tier)
+    number = read_again(read)
 
     assert number == 0
-    assert asked(tier) == before
+    assert asked(read) == before
 
 
 def test_the_way_back_is_free_and_complete(tier: Tier):
@@ -215,21 +234,20 @@ def test_the_way_back_is_free_and_complete(tier: Tier):
     assert_whole(tier)
 
 
-def test_there_and_back_and_there_again_is_paid_for_once(tier: Tier):
-    locally_read(tier)
-    read_again(tier)
-    facts = {(one.chunk_id, one.start, one.end) for one in tier.rows(Evidence)}
-    calls = {one.pk for one in tier.calls(ModelCall.State.DONE)}
-    to_local(tier)
-    read_again(tier)
-    tier.choose()
+def test_there_and_back_and_there_again_is_paid_for_once(read: Tier):
+    read_again(read)
+    facts = {(one.chunk_id, one.start, one.end) for one in read.rows(Evidence)}
+    calls = {one.pk for one in read.calls(ModelCall.State.DONE)}
+    to_local(read)
+    read_again(read)
+    read.choose()
 
-    read_again(tier)
+    read_again(read)
 
-    assert {(one.chunk_id, one.start, one.end) for one in tier.rows(Evidence)} == facts
-    since = [one for one in tier.calls(ModelCall.State.DONE) if one.pk not in calls]
+    assert {(one.chunk_id, one.start, one.end) for one in read.rows(Evidence)} == facts
+    since = [one for one in read.calls(ModelCall.State.DONE) if one.pk not in calls]
     assert not [one for one in since if one.stage in OF_DOCUMENTS]
-    assert_whole(tier)
+    assert_whole(read)
 
 
 def test_other_types_read_again_without_situating_again(tier: Tier):
@@ -278,21 +296,20 @@ def test_a_retry_that_fails_again_loses_nothing_either(tier: Tier):
     assert tier.problems()
 
 
-def test_a_model_that_is_away_leaves_the_former_facts_standing(tier: Tier):
-    locally_read(tier)
-    before = {one.pk for one in tier.rows(Mention)}
-    tier.provider.script.key = "another key"
+def test_a_model_that_is_away_leaves_the_former_facts_standing(read: Tier):
+    before = {one.pk for one in read.rows(Mention)}
+    read.provider.script.key = "another key"
 
-    read_again(tier)
+    read_again(read)
 
-    assert tier.documents() == {"paused": 3}
-    assert {one.pk for one in tier.rows(Mention)} == before
-    assert otherwise(tier) == 0
-    tier.provider.script.key = ""
-    recovery.work_resume(tier.workspace.pk)
-    tier.drain()
-    assert methods(tier) == {"model": tier.count(Chunk)}
-    assert_whole(tier)
+    assert read.documents() == {"paused": 3}
+    assert {one.pk for one in read.rows(Mention)} == before
+    assert otherwise(read) == 0
+    read.provider.script.key = ""
+    recovery.work_resume(read.workspace.pk)
+    read.drain()
+    assert methods(read) == {"model": read.count(Chunk)}
+    assert_whole(read)
 
 
 def test_a_budget_that_ends_on_the_way_leaves_half_and_half_and_nothing_lost(tier: Tier):
@@ -353,35 +370,31 @@ def assert_read_as_one(tier: Tier) -> None:
     assert_whole(tier)
 
 
-def test_documents_that_are_being_read_are_not_counted(tier: Tier):
-    locally_read(tier)
+def test_documents_that_are_being_read_are_not_counted(read: Tier):
+    rereading.documents_read_again(workspace=read.workspace)
 
-    rereading.documents_read_again(workspace=tier.workspace)
-
-    assert otherwise(tier) == 0
-    assert rereading.documents_read_again(workspace=tier.workspace) == 0
-    assert tier.documents() == {"queued": 3}
+    assert otherwise(read) == 0
+    assert rereading.documents_read_again(workspace=read.workspace) == 0
+    assert read.documents() == {"queued": 3}
 
 
-def test_some_documents_may_be_read_again_alone(tier: Tier):
-    locally_read(tier)
-    chosen = tier.rows(Document)[0]
+def test_some_documents_may_be_read_again_alone(read: Tier):
+    chosen = read.rows(Document)[0]
 
-    number = rereading.documents_read_again(workspace=tier.workspace, documents=[chosen.pk])
-    tier.drain()
+    number = rereading.documents_read_again(workspace=read.workspace, documents=[chosen.pk])
+    read.drain()
 
     assert number == 1
-    assert otherwise(tier) == 2
-    assert set(methods(tier)) == {"model", "local"}
-    assert_whole(tier)
+    assert otherwise(read) == 2
+    assert set(methods(read)) == {"model", "local"}
+    assert_whole(read)
 
 
-def test_another_workspace_is_left_alone(tier: Tier):
-    locally_read(tier)
-    other = Tier(rows.make_workspace("Island"), tier.provider)
+def test_another_workspace_is_left_alone(read: Tier):
+    other = Tier(rows.make_workspace("Island"), read.provider)
     locally_read(other)
 
-    read_again(tier)
+    read_again(read)
 
     assert otherwise(other) == 3
     assert {one.state for one in other.rows(IngestionJob)} == {"done"}
