@@ -13,7 +13,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 
 from ingestion import admin as _pages_of_the_admin  # noqa: F401 - registers them
 from kb_project.database.outages import DATABASE_AWAY
-from kb_project.http.api import NothingHere
+from kb_project.http.api import DescribedOnce, NothingHere
 from kb_project.sql import run_sql
 from workspaces.admin import site as admin_site
 from workspaces.people import api as people_api, invitation_api
@@ -38,7 +38,7 @@ def favicon(request: HttpRequest) -> HttpResponse:
 
 
 api: list[URLPattern | URLResolver] = [
-    path("schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("schema/", SpectacularAPIView.as_view(generator_class=DescribedOnce), name="schema"),
     path(
         "docs/",
         SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api/docs.html"),

@@ -22,6 +22,7 @@ from tests.authorization.callers import ALLOWED, CALLERS, SIGN_IN, Caller, calle
 from tests.authorization.operation import Op
 from tests.authorization.operations import NAMESPACES, TABLE
 from tests.authorization.world import World, make_world
+from workspaces.accounts import forms
 
 pytestmark = pytest.mark.django_db
 
@@ -30,8 +31,11 @@ SIGN_IN_PAGES = ("/accounts/login/?next=", "/admin/login/?next=")
 
 
 @pytest.fixture
-def world(media: Path, fake_embedder: None, settings: Settings) -> World:
-    # A sign-up or sign-in hashes a password, which takes half a second on purpose.
+def world(
+    media: Path, fake_embedder: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> World:
+    # To hash a password takes half a second on purpose, and to ask for a reset a whole one.
+    monkeypatch.setattr(forms, "RESET_SECONDS", 0.0)
     settings.MODEL_HOSTS_ALLOWED = ["models.example.com"]
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return make_world()

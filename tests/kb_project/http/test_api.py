@@ -6,6 +6,7 @@ import pytest
 import yaml
 from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
 
 DOCS = "/api/v1/docs/"
 
@@ -339,6 +340,14 @@ def test_the_schema_is_served_to_anybody():
 
     assert response.status_code == 200
     assert "/api/v1/workspaces/" in yaml.safe_load(response.content)["paths"]
+
+
+@pytest.mark.django_db
+def test_it_is_made_once_a_process(monkeypatch: pytest.MonkeyPatch):
+    first = Client().get("/api/v1/schema/").content
+    monkeypatch.setattr(SchemaGenerator, "parse", lambda *_: pytest.fail("It is made again."))
+
+    assert Client().get("/api/v1/schema/").content == first
 
 
 # --- the page that shows it -----------------------------------------------------------------------
