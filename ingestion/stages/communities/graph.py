@@ -9,7 +9,6 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 
 # Leiden ignores edges without weight, but every relationship should bind a little.
 LEAST_WEIGHT: Final = 1e-3
@@ -42,6 +41,9 @@ class Graph:
     @classmethod
     def of(cls, size: int, both: Indexes, weights: Weights) -> Self:
         """The graph of links in any order: both ends, shape ``(links, 2)``, and the weight."""
+        # With it come all of SciPy's solvers, which a process that groups nothing should not load.
+        from scipy.sparse import csgraph
+
         pairs = _pairs(both, weights)
         low, high, weight_of = pairs
         ends_of_pairs = np.concatenate([low, high])
