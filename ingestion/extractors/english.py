@@ -244,7 +244,8 @@ def _is_title(title: str) -> bool:
     words = _WORDS.findall(title)
     if _CODED.search(title) or (title.isupper() and len(words) > 1) or _NUMBERED.match(title):
         return False
-    if not 1 <= len(words) <= _MOST_WORDS or title[-1:] in ".,;":
+    says_something = any(len(word) > 2 and word.isalpha() for word in words)
+    if not says_something or len(words) > _MOST_WORDS or title[-1:] in ".,;":
         return False
     if len(words) == 1 and title[-1:] in "!?":
         return False

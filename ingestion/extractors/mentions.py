@@ -41,7 +41,7 @@ _NO_NAMES: Final = frozenset(
     july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec
     chapter section figure fig table part page volume vol appendix note notes yes no ok oh ah
     introduction conclusion summary contents abstract references bibliography
-    copyright todo fixme true false null none
+    copyright todo fixme true false null none phd md msc bsc mba jr sr
     """.split()
 )
 MOST: Final = 6
@@ -83,7 +83,7 @@ def _is_name(surface: str, type_name: str) -> bool:
     if type_name != CONCEPT and not _NAMED.search(surface):
         return False
     key = normalise_name(surface)
-    return len(key) > 1 and key not in _NO_NAMES and not key.replace(" ", "").isdigit()
+    return len(key) > 1 and key not in _NO_NAMES and any(map(str.isalpha, key))
 
 
 def longest(candidates: Iterable[FoundMention]) -> list[FoundMention]:

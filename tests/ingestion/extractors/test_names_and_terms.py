@@ -110,10 +110,16 @@ def test_common_words_with_capitals_are_a_term_and_no_organization():
         ("See Section 5.20, “Library Package”.", "Library Package"),
         ("It is in “3.2 Strictness Levels” there.", "3.2 Strictness Levels"),
         ("They wrote “SOURCE PACKAGE FORMATS” above.", "SOURCE PACKAGE FORMATS"),
+        ("The line has “Am;1” above it.", "Am;1"),
+        ("The line has “12.2” above it.", "12.2"),
     ],
 )
 def test_a_quoted_heading_is_no_work(text: str, title: str):
     assert kinds(text).get(title) != "work"
+
+
+def test_a_degree_is_no_name():
+    assert not {"PhD", "MD"} & kinds("It was found by Ada Lind, PhD, and Bram Oost, MD.").keys()
 
 
 def test_a_label_in_capitals_is_no_part_of_the_name_behind_it():
