@@ -233,7 +233,7 @@ def defined_in(question: str) -> list[str]:
         found = [compared["one"], compared["other"]]
     else:
         found = [asked["subject"] or asked["meant"]] if asked else []
-    return [one for one in found if len(one.split()) <= MOST_DEFINED]
+    return [one for one in found if 0 < len(one.split()) <= MOST_DEFINED]
 
 
 def defines(text: str, subject: str) -> bool:
@@ -249,7 +249,8 @@ def defines(text: str, subject: str) -> bool:
 @lru_cache(maxsize=100)
 def _definition(subject: str) -> regex.Pattern[str]:
     *first, last = (regex.escape(word) for word in subject.split())
-    words = [*first, rf"{last.removesuffix('s')}(?:e?s)?"]
+    one = last.removesuffix("s") if len(last) > 3 else last
+    words = [*first, rf"{one}(?:e?s)?"]
     name = r"[\"“'‘*_(]*\b" + r"[\s-]+".join(words) + r"\b[\"”'’*_)]*"
     aside = r"(?: \([^)]{1,60}\)|, [^,.]{1,60},)?"
     named = rf"(?:{name}{aside}|.{{1,60}}, or {name}(?: for short)?,)"

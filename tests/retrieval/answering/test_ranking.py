@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from ingestion.vectors import sentences as embedded
 from kb_project.ports import build_ports
@@ -101,6 +101,13 @@ def test_whatever_is_asked_of_whatever_text_gets_a_probability_and_an_outcome(te
     assert 0.0 <= told.probability <= 1.0
     assert outcome_of(told.probability) in Outcome
     assert all(one.candidate.start < one.candidate.end for one in told.ranked)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+@example(one="\u00a0", other="s")
+def test_whatever_is_to_be_defined_is_looked_for(one, other):
+    for question in (f"What is {one}?", f"Compare {one} and {other}"):
+        ranking.rank(gathered(question, hit(f"{one} is a {other}.")))
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 9)), st.integers(1, 9))
