@@ -9,7 +9,15 @@ import pytest
 from ingestion.models import Chunk, ChunkEmbedding, Document
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import tree
-from ingestion.stages.tree.growth import Draft, Item, Units, digest_of, node_id
+from ingestion.stages.tree.growth import (
+    Draft,
+    Item,
+    Units,
+    all_of_length_one,
+    digest_of,
+    node_id,
+    of_length_one,
+)
 from ingestion.stages.tree.writing import MOST_TOKENS, ModelWriter, cleaned, fitting, writer_for
 from kb_project.errors import EndpointError, ReplyError
 from kb_project.llm.fake import FakeChat
@@ -17,7 +25,7 @@ from kb_project.llm.ports import Role
 from kb_project.llm.tokens import count_tokens
 from kb_project.text.regions import Region, RegionKind
 from tests import rows
-from tests.ingestion.stages.tree.texts import EMBEDDER, make_document, nodes, run, tree_of
+from tests.ingestion.stages.tree.texts import EMBEDDER, edges, make_document, nodes, run, tree_of
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -159,6 +167,35 @@ def test_failures_are_counted_and_tried_again_with_the_next_change(workspace: Wo
 
     assert [node.text for node in nodes(workspace, None)] == ["Fine."]
     assert (tree_of(workspace, None).failed, note.title) == (0, "Note")
+
+
+@pytest.mark.django_db
+def test_a_node_written_again_keeps_its_place_below_one_that_stays(workspace: Workspace):
+    log = make_document(workspace, "Log", 14)
+    answers = iter([ReplyError("No answer.")])
+    run(workspace, chat=FakeChat(lambda _request: next(answers, "Fine.")))
+    below, before = children(workspace), tree_of(workspace, log)
+    assert (before.failed, before.layers) == (1, 2)
+
+    _with_other_context(log)
+    rows.embed_chunks(workspace, rows.chunks_of(log), EMBEDDER)
+    run(workspace, chat=FakeChat(lambda _request: "Fine."))
+
+    assert tree_of(workspace, log).failed == 0
+    assert children(workspace) == below
+
+
+def children(workspace: Workspace) -> set[tuple[UUID, UUID | None]]:
+    return {(edge.parent_id, edge.node_id or edge.chunk_id) for edge in edges(workspace)}
+
+
+def test_vectors_have_the_same_length_together_as_each_by_itself():
+    vectors = np.random.default_rng(7).normal(size=(50, 384)).astype(np.float32)
+    vectors[3] = 0
+
+    together = all_of_length_one(vectors)
+
+    assert np.array_equal(together, np.stack([of_length_one(vector) for vector in vectors]))
 
 
 def _with_other_context(document: Document) -> Chunk:
