@@ -60,7 +60,10 @@ _KINDS: Final = tuple(
         ),
         (
             Kind.DATE,
-            r"\bwhen\b|\b(?:what|which) (?:date|day|year|month|century|time)\b|\bhow recently\b"
+            # *What happened when she died?* asks for no date.
+            r"(?:^|[,;:?.]\s*|\b(?:and|but|or|since|until|till|by|from|know|me|us)\s+)\W*"
+            r"(?:exactly )?when\b|\b(?:what|which) (?:date|day|year|month|century|time)\b"
+            r"|\bhow recently\b"
             r"|何时|什么时候|哪[一]?[年天月日]|几[月日号]|何年",
         ),
         (
@@ -84,7 +87,10 @@ _MONTHS: Final = "|".join(month[:3] for month in MONTHS)
 # Alone, *may* is a verb.
 _MONTH_ALONE: Final = "|".join(month for month in MONTHS if month != "may")
 _DATE: Final = lazy_pattern(
-    r"\b(?:1\d|20)\d\d\b"
+    r"\b(?:1\d|20)\d\d\b|\b\d{2,4}0s\b"
+    r"|\b(?:\d{1,2}(?:st|nd|rd|th)|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+    r"|\w+teenth|twentieth)[ -]centur(?:y|ies)\b"
+    r"|\b\d{1,4} (?:BCE?|AD|CE)\b"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})[a-z]*\b"
     rf"|\b(?:{_MONTHS})[a-z]*\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b"
     rf"|\b(?:{_MONTH_ALONE}"
@@ -107,7 +113,7 @@ _AMOUNT: Final = rf"(?:\p{{N}}[\p{{N}}.,]*|{_NUMERALS}|hundred|several|many|few|
 _DURATION: Final = lazy_pattern(
     rf"\b{_AMOUNT}(?:[- ](?:and )?(?!of\b)\w+){{0,2}}?[- ](?:second|minute|hour|day|night|week"
     r"|month|year|decade|century|centurie)s?\b"
-    r"|\b(?:from|between|since|until) (?:\w+ )?(?:1\d|20)\d\d\b"
+    r"|\b(?:from|between|since|until) (?:\w+ ){0,2}(?:1\d|20)\d\ds?\b"
     r"|[\d一二三四五六七八九十百两半数]+\s?个?多?(?:秒|分钟|小时|天|日|周|星期|月|年|世纪)",
     regex.IGNORECASE,
 )

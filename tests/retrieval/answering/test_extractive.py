@@ -178,6 +178,9 @@ def bold(said, question):
     ("said", "question", "words"),
     [
         ("Hamm was released on July 24th, 1998.", "When was Hamm released?", ["July 24th, 1998"]),
+        ("It was lit in the 16th century.", "When was it lit?", ["16th century"]),
+        ("It was dark in the 1930s.", "When was it dark?", ["1930s"]),
+        ("It has burned since at least 1978.", "How long has it burned?", ["since at least 1978"]),
         ("The lamp burns 40 litres a night.", "How much does the lamp burn?", ["40"]),
         ("In spring Ada Lind lit the lamp.", "Who lit the lamp?", ["Ada Lind"]),
         ("It was lit by Ada Lind on 5 May 1866.", "Who lit the lamp?", ["Ada Lind"]),
@@ -199,6 +202,8 @@ def test_the_words_asked_for_are_marked(said, question, words):
         ("Nobody remembers.", "When was the lamp lit?"),
         ("The clock is known to few.", "Who knows the clock?"),
         ("In 1866 the lamp was lit.", "What happened in 1866?"),
+        ("Ada left in 1866.", "What happened when the lamp was lit?"),
+        ("Change the wick in 1866.", "How do I change the wick?"),
     ],
 )
 def test_nothing_is_marked_where_no_such_thing_is_asked_for_or_told(said, question):
