@@ -28,7 +28,6 @@ class KbProjectConfig(AppConfig):
         # Before any URL module is imported, in whatever order.
         register_converter(WorkspaceConverter, "workspace")
         sql.register_list_dumper()
-        sql.remember_statements()
         sql.register_lookups()
         # Entries of the queue are pickles: whoever reads one key must not be able to sign them.
         Conf.SECRET_KEY = derived_key(settings.SECRET_KEY, b"concordance queue").hex()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
 import psycopg
@@ -19,7 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Field, ForeignObject, Lookup
 from django.db.models.sql.compiler import SQLCompiler
 from pgvector.psycopg import register_vector
-from psycopg import _queries, sql
+from psycopg import sql
 from psycopg.abc import Buffer
 from psycopg.types.array import ListDumper
 
@@ -32,8 +31,6 @@ Params = Sequence[Any] | Mapping[str, Any]
 Columns = Mapping[LiteralString, LiteralString]
 
 ROWS_AT_ONCE: Final = 5_000
-STATEMENTS: Final = 2_000
-"""Texts of statements remembered, a few kilobytes each."""
 VECTOR_TYPES: Final = frozenset({"vector", "halfvec"})
 
 
@@ -159,15 +156,6 @@ class QuickListDumper(ListDumper):
 def register_list_dumper() -> None:
     """Use the dumper for every connection opened from now on."""
     psycopg.adapters.register_dumper(list, QuickListDumper)
-
-
-def remember_statements() -> None:
-    """Have psycopg remember how it read each statement, as its own cache of 128 does not.
-
-    A document's way through the pipeline takes twice as many, in turn: each is forgotten before it
-    comes again, and reading them is a thirtieth of the processor's time.
-    """
-    _queries._query2pg = lru_cache(STATEMENTS)(_queries._query2pg_nocache)  # noqa: SLF001 - it has no setting
 
 
 # --- lookups --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import ProgrammingError, transaction
 from pgvector import HalfVector
-from psycopg import _queries, sql
+from psycopg import sql
 
 from ingestion.models import Collection, Entity, GraphTombstone, Relationship
 from kb_project.sql import bulk_plans, copy_into, run_sql, run_sql_count, temporary_rows
@@ -29,18 +29,6 @@ def test_a_query_answers_with_its_rows():
 
 def test_values_can_be_named():
     assert run_sql("SELECT %(a)s::int[]", {"a": [1, 2]}) == [([1, 2],)]
-
-
-def test_a_statement_is_read_once_though_hundreds_come_between():
-    """psycopg's own cache holds 128: a document's statements would be read again each time."""
-    run_sql("SELECT %(first)s::int", {"first": 1})
-    for number in range(300):
-        run_sql(f"SELECT {number}, %s::int", [1])
-    before = _queries._query2pg.cache_info().misses
-
-    run_sql("SELECT %(first)s::int", {"first": 1})
-
-    assert _queries._query2pg.cache_info().misses == before
 
 
 def test_names_of_tables_are_put_in_quoted():
