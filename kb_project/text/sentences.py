@@ -71,6 +71,13 @@ _SMALL_NAME: Final = regex.compile(r"\s+\p{Ll}[\p{L}\p{N}-]*[._/][\p{L}\p{N}]")
 # "p.m", "U.S", "Ph.D": abbreviations; "Node.js" and "Cargo.toml" are names.
 _DOTTED: Final = regex.compile(r"(?:\p{L}{1,3}\.)+\p{L}{1,3}\.?")
 
+_OPEN: Final = regex.compile(
+    r"\b(?:may|can|could|must|shall|should|will|would|do|does|is|are|was|were|has|have|be|to|of|for|by|in"
+    r"|with|from|that|which|who|if|when|either|and|or|not|the|an?|includ(?:es?|ing)|following)$",
+    regex.IGNORECASE,
+)
+"""A word with which no sentence ends."""
+
 
 def sentence_spans(text: str) -> list[Span]:
     """Return spans without surrounding whitespace, in order, none overlapping or empty.
@@ -85,6 +92,15 @@ def sentence_spans(text: str) -> list[Span]:
         spans.extend(_pieces(text, start, end))
         start = end
     return spans
+
+
+def breaks_off(sentence: str) -> bool:
+    """Whether it ends with a word with which no sentence ends.
+
+    >>> breaks_off("Open the bill or"), breaks_off("Open the bill.")
+    (True, False)
+    """
+    return _OPEN.search(sentence) is not None
 
 
 def _ends(text: str) -> Iterator[int]:

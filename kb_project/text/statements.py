@@ -17,7 +17,7 @@ from typing import Final
 import regex
 
 from kb_project.text.regions import LABEL, Region, RegionKind, bare, prose
-from kb_project.text.sentences import Span, is_reference, sentence_spans
+from kb_project.text.sentences import Span, breaks_off, is_reference, sentence_spans
 from kb_project.text.words import terms
 
 FEWEST_TERMS: Final = 3
@@ -31,12 +31,6 @@ LONGEST_LEAD: Final = 240
 # Twice in *- 1. Open the file.*
 _MARK: Final = regex.compile(r"(?:(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+){1,2}")
 _ENTRY_BELOW: Final = regex.compile(rf"[^\S\n]*\n\s*{_MARK.pattern}")
-_OPEN: Final = regex.compile(
-    r"\b(?:may|can|could|must|shall|should|will|would|do|does|is|are|was|were|has|have|be|to|of|for|by|in"
-    r"|with|from|that|which|who|if|when|either|and|or|not|the|an?|includ(?:es?|ing)|following)$",
-    regex.IGNORECASE,
-)
-"""A word with which no sentence ends."""
 _STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】*_]*$")
 _LEADS: Final = (":", "：", ",", "，")
 """A paragraph that ends with a comma leads to a quotation, or goes on below a figure."""
@@ -288,15 +282,6 @@ class _Reader:
         """Whether a sentence belongs to the entry before it: no blank line separates them."""
         gap = self._prose[max(0, start - 80) : start]
         return "\n" not in gap[len(gap.rstrip()) :].replace("\n", "", 1) and bool(gap.rstrip())
-
-
-def breaks_off(sentence: str) -> bool:
-    """Whether it ends with a word with which no sentence ends.
-
-    >>> breaks_off("Open the bill or"), breaks_off("Open the bill.")
-    (True, False)
-    """
-    return _OPEN.search(sentence) is not None
 
 
 def says_something(sentence: str) -> bool:

@@ -23,13 +23,8 @@ from numpy.typing import NDArray
 
 from kb_project.text.languages import HAN
 from kb_project.text.regions import Region
-from kb_project.text.statements import (
-    Statement,
-    StatementKind,
-    breaks_off,
-    says_something,
-    statements,
-)
+from kb_project.text.sentences import breaks_off
+from kb_project.text.statements import Statement, StatementKind, says_something, statements
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
 from retrieval.search.answer_kinds import Kind, counts, named_kinds
