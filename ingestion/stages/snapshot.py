@@ -20,6 +20,7 @@ from ingestion.extractors import GENERIC_TYPES
 from ingestion.extractors.titles import naming_key
 from ingestion.models import Chunk, IngestionJob, WalkSnapshot
 from ingestion.stage import Progress, StageOutcome
+from kb_project.graph.compact import ID_BYTES, texts_of
 from kb_project.graph.walk_index import (
     Aliases,
     ChunkRow,
@@ -102,23 +103,18 @@ def _entities(workspace_id: uuid.UUID) -> Entities:
     values = {"workspace": workspace_id, "generic": sorted(GENERIC_TYPES)}
     [(ids, keys, generic, names)] = run_sql(ENTITIES, values)
     are_generic = np.frombuffer(generic.encode(), np.uint8) == ord("1")
-    are_common = [*map(str.islower, _lines(names, ids))]
-    return Entities(bytes(ids), _lines(keys, ids), are_generic, are_common)
+    are_common = [*map(str.islower, texts_of(names, ids))]
+    return Entities(bytes(ids), texts_of(keys, ids), are_generic, are_common)
 
 
 def _aliases(workspace_id: uuid.UUID) -> Aliases:
     [(keys, entities)] = run_sql(ALIASES, {"workspace": workspace_id})
-    return Aliases(_lines(keys, entities), bytes(entities))
-
-
-def _lines(joined: str, ids: bytes) -> list[str]:
-    """The texts of as many rows as there are ids."""
-    return joined.split("\n") if ids else []
+    return Aliases(texts_of(keys, entities), bytes(entities))
 
 
 def _mentions(workspace_id: uuid.UUID) -> Mentions:
     [(chunks, entities)] = run_sql(MENTIONS, {"workspace": workspace_id})
-    return Mentions(bytes(chunks), bytes(entities), np.ones(len(chunks) // 16, np.int32))
+    return Mentions(bytes(chunks), bytes(entities), np.ones(len(chunks) // ID_BYTES, np.int32))
 
 
 def save(workspace_id: uuid.UUID, index: WalkIndex, payload: bytes, *, seconds: float) -> None:

@@ -134,6 +134,11 @@ def packed(ids: Iterable[UUID]) -> bytes:
     return b"".join(one.bytes for one in ids)
 
 
+def texts_of(lines: str, ids: bytes) -> list[str]:
+    """The texts that came one on a line, as many as there are ids."""
+    return lines.split("\n") if ids else []
+
+
 class Filed(Mapping[str, tuple[int, ...]]):
     """Numbers by the text they are filed under, in the order in which they were filed."""
 

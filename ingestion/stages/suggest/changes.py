@@ -18,7 +18,7 @@ import numpy as np
 from ingestion.stages.suggest import blocks
 from ingestion.stages.suggest.features import WRITTEN_OUT, Candidate, written_out
 from ingestion.stages.suggest.naming import Common, acronyms
-from kb_project.graph.compact import Ids, IdsByPlace
+from kb_project.graph.compact import NOWHERE, Ids, IdsByPlace, texts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,10 @@ def names_of(entities: Digests, lines: str, aliases: Digests) -> Names:
     """All entities with their keys, one on a line; the digests of their aliases are added up."""
     digests = np.frombuffer(entities.digests, ">u8").astype(np.uint64)
     places = Ids.of_bytes(entities.ids).places_packed(aliases.ids)
-    is_known = places >= 0
+    is_known = places != NOWHERE
     added = np.frombuffer(aliases.digests, ">u8").astype(np.uint64)[is_known]
     np.add.at(digests, places[is_known], added)
-    keys = lines.split("\n") if len(digests) else []
-    return Names(IdsByPlace(entities.ids), keys, digests.tobytes())
+    return Names(IdsByPlace(entities.ids), texts_of(lines, entities.ids), digests.tobytes())
 
 
 def partners(changed: Collection[Candidate], keys: Sequence[str]) -> Iterator[int]:

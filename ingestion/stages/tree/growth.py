@@ -344,15 +344,12 @@ def embedded(texts: Sequence[str], embedder: Embedder, tick: Tick) -> list[Vecto
 
 def as_stored(vector: Vectors) -> Vectors:
     """A vector in half precision, of length one again: what is above is the same if it is read."""
-    return of_length_one(vector.astype(np.float16).astype(np.float32))
+    stored: Vectors = of_length_one(vector.astype(np.float16).astype(np.float32)[None])[0]
+    return stored
 
 
-def of_length_one(vector: Vectors) -> Vectors:
-    return (vector / (float(np.linalg.norm(vector)) or 1.0)).astype(np.float32, copy=False)
-
-
-def all_of_length_one(vectors: Vectors) -> Vectors:
-    """As ``of_length_one`` of each row, to the last digit."""
+def of_length_one(vectors: Vectors) -> Vectors:
+    """The vectors, a row each; one of no length stays."""
     lengths = np.sqrt(np.array([row.dot(row) for row in vectors], vectors.dtype))
     lengths[lengths == 0] = 1
     scaled: Vectors = vectors / lengths[:, None]

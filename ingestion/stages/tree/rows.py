@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ingestion.models import SummaryEdge, SummaryLayout, SummaryNode, SummaryTree
 from ingestion.stages.tree import sql
-from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, all_of_length_one
+from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, of_length_one
 from ingestion.stages.tree.layout import KEY_LENGTH, Layout
 from ingestion.vectors.chunks import vectors_of
 from kb_project.llm.ports import Vectors
@@ -29,7 +29,7 @@ KEPT_REGIONS: Final = 1 << 12
 def _vectors(sent: Sequence[bytes]) -> Iterator[Vectors]:
     """Stored vectors, of length one again."""
     for first in range(0, len(sent), ROWS_AT_ONCE):
-        yield from all_of_length_one(vectors_of(sent[first : first + ROWS_AT_ONCE]))
+        yield from of_length_one(vectors_of(sent[first : first + ROWS_AT_ONCE]))
 
 
 def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:

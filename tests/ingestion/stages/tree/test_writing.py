@@ -13,7 +13,6 @@ from ingestion.stages.tree.growth import (
     Draft,
     Item,
     Units,
-    all_of_length_one,
     digest_of,
     node_id,
     of_length_one,
@@ -193,9 +192,11 @@ def test_vectors_have_the_same_length_together_as_each_by_itself():
     vectors = np.random.default_rng(7).normal(size=(50, 384)).astype(np.float32)
     vectors[3] = 0
 
-    together = all_of_length_one(vectors)
+    together = of_length_one(vectors)
 
-    assert np.array_equal(together, np.stack([of_length_one(vector) for vector in vectors]))
+    lengths = [float(np.linalg.norm(vector)) or 1.0 for vector in vectors]
+    alone = [vector / length for vector, length in zip(vectors, lengths, strict=True)]
+    assert np.array_equal(together, np.stack(alone))
 
 
 def _with_other_context(document: Document) -> Chunk:
