@@ -6,8 +6,9 @@ import copy
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+import pytest
 from django.test import override_settings
 
 from kb_project.ports import build_ports
@@ -19,8 +20,8 @@ Made = TypeVar("Made")
 class Once(Generic[Made]):
     """Rows and files as ``make`` left them, with the fake embedder.
 
-    For a module's fixture after ``rows_of_the_module``, and tests within a transaction: the threads
-    of a test would not see what it changed. ``Kept`` is for tests that commit.
+    For a fixture by ``once_a_module``, and tests within a transaction: the threads of a test would
+    not see what it changed. ``Kept`` is for tests that commit.
     """
 
     def __init__(self, files: Path, make: Callable[[], Made]) -> None:
@@ -51,3 +52,13 @@ class Kept(Once[Made]):
     def for_a_test(self, media: Path) -> Made:
         databases.put_back(self._rows)
         return super().for_a_test(media)
+
+
+def once_a_module(make: Callable[[], Made], kind: type[Once[Made]] = Once) -> Any:
+    """Return a module's fixture that has what ``make`` makes."""
+
+    @pytest.fixture(scope="module")
+    def made_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Made]:
+        return kind(tmp_path_factory.mktemp("files"), make)
+
+    return made_once

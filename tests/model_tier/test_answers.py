@@ -11,7 +11,7 @@ from ingestion.models import Chunk
 from kb_project.errors import EndpointError, ReplyError
 from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerEvent, AnswerState, Citation
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from tests.model_tier.conftest import write_every_topic
 from tests.model_tier.tier import Tier, make_tier
 from tests.provider import Provider
@@ -37,11 +37,7 @@ def make_read() -> Workspace:
     return tier.workspace
 
 
-@pytest.fixture(scope="module")
-def read_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Kept[Workspace]:
-    return Kept(tmp_path_factory.mktemp("files"), make_read)
+read_once = once_a_module(make_read, Kept)
 
 
 @pytest.fixture

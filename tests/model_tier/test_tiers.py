@@ -36,7 +36,7 @@ from ingestion.stages import snapshot
 from kb_project.graph.walk_index import WalkIndex
 from tests import rows
 from tests.ingestion.jobs import add
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from tests.model_tier.tier import Tier, make_tier, misplaced, paper, unaccounted
 from tests.provider import Provider
 from workspaces import access
@@ -80,11 +80,7 @@ def make_locally_read() -> Workspace:
     return tier.workspace
 
 
-@pytest.fixture(scope="module")
-def read_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Kept[Workspace]:
-    return Kept(tmp_path_factory.mktemp("files"), make_locally_read)
+read_once = once_a_module(make_locally_read, Kept)
 
 
 @pytest.fixture

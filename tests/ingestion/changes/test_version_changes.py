@@ -22,7 +22,7 @@ from ingestion.documents.version_presenters import ShownChanges
 from ingestion.models import Document, IngestionJob, RunState
 from kb_project.errors import NotFoundError
 from tests import rows
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from tests.ingestion.versioned import (
     FIRST_TEXT,
     GONE,
@@ -56,11 +56,7 @@ def twice(workspace: Workspace, text: str = SECOND_TEXT) -> Document:
     return fresh(document)
 
 
-@pytest.fixture(scope="module")
-def document_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Once[Document]:
-    return Once(tmp_path_factory.mktemp("files"), lambda: twice(rows.make_workspace()))
+document_once = once_a_module(lambda: twice(rows.make_workspace()))
 
 
 @pytest.fixture

@@ -9,12 +9,9 @@ import pytest
 from tests import rows
 from tests.ingestion.curated import make_graph
 from tests.ingestion.curation.papers import Desk
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 
-
-@pytest.fixture(scope="module")
-def papers_read(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Desk]:
-    return Once(tmp_path_factory.mktemp("papers"), lambda: Desk(rows.make_cast()))
+papers_read = once_a_module(lambda: Desk(rows.make_cast()))
 
 
 @pytest.fixture
@@ -28,11 +25,7 @@ def make_graph_cast() -> rows.Cast:
     return cast
 
 
-@pytest.fixture(scope="module")
-def graph_made(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Once[rows.Cast]:
-    return Once(tmp_path_factory.mktemp("graph"), make_graph_cast)
+graph_made = once_a_module(make_graph_cast)
 
 
 @pytest.fixture

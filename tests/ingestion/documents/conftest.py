@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.models import Document
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from tests.ingestion.versioned import SECOND_TEXT, first_version, fresh, read, replaced
 from tests.rows import Cast, make_cast
 
@@ -26,14 +26,10 @@ def begin_twice() -> Begun:
     return cast, fresh(document)
 
 
-@pytest.fixture(scope="module")
-def read_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Begun]:
-    return Once(tmp_path_factory.mktemp("once"), begin)
+read_once = once_a_module(begin)
 
 
-@pytest.fixture(scope="module")
-def read_twice(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Begun]:
-    return Once(tmp_path_factory.mktemp("twice"), begin_twice)
+read_twice = once_a_module(begin_twice)
 
 
 @pytest.fixture

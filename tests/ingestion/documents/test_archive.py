@@ -28,7 +28,7 @@ from ingestion.models import (
 from ingestion.pipeline import runner
 from tests import rows
 from tests.ingestion import state
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -46,9 +46,7 @@ def begin() -> Begun:
     return workspace, state.read(workspace)
 
 
-@pytest.fixture(scope="module")
-def begun_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Kept[Begun]:
-    return Kept(tmp_path_factory.mktemp("files"), begin)
+begun_once = once_a_module(begin, Kept)
 
 
 @pytest.fixture

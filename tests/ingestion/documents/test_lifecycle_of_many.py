@@ -24,7 +24,7 @@ from ingestion.stages import reresolve
 from kb_project.ports import build_ports
 from tests.ingestion import state
 from tests.ingestion.name_changes import fail, kill_after, waiting
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from tests.ingestion.pages import address, client_of, page_of
 from tests.rows import Cast, make_cast
 from workspaces import access
@@ -53,11 +53,7 @@ def begin() -> tuple[Cast, list[Document]]:
     return cast, list(state.read(cast.workspace).values())
 
 
-@pytest.fixture(scope="module")
-def begun_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Kept[tuple[Cast, list[Document]]]:
-    return Kept(tmp_path_factory.mktemp("files"), begin)
+begun_once = once_a_module(begin, Kept)
 
 
 @pytest.fixture

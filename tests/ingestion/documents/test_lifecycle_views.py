@@ -9,7 +9,7 @@ from django.test import Client
 from ingestion.models import Document
 from tests import rows
 from tests.ingestion import state
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from workspaces import access
 from workspaces.models import User
 
@@ -23,9 +23,7 @@ def begin() -> Begun:
     return cast, state.read(cast.workspace)["Log"]
 
 
-@pytest.fixture(scope="module")
-def begun_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Begun]:
-    return Once(tmp_path_factory.mktemp("files"), begin)
+begun_once = once_a_module(begin)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from ingestion.pipeline import runner
 from kb_project.errors import ConflictError, InputError
 from tests import rows
 from tests.ingestion import jobs, state
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -40,11 +40,7 @@ def begin() -> tuple[ChangeContext, Document]:
     return ChangeContext(workspace, rows.make_user("Alice")), log
 
 
-@pytest.fixture(scope="module")
-def begun_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Kept[tuple[ChangeContext, Document]]:
-    return Kept(tmp_path_factory.mktemp("files"), begin)
+begun_once = once_a_module(begin, Kept)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from ingestion.editions import services as editions
 from ingestion.models import Collection, CollectionGrant, Document
 from tests import rows
 from tests.ingestion import state
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from workspaces import access
 from workspaces.models import Capability, Group, GroupMember, Membership, User, Workspace
 
@@ -85,11 +85,6 @@ def access_of(
         return access.workspace_with(capability, user=user, workspace_id=workspace.slug)
 
 
-@pytest.fixture(scope="module")
-def team_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Kept[Team]:
-    return Kept(tmp_path_factory.mktemp("files"), make_team)
-
-
 @pytest.fixture
 def team(team_once: Kept[Team], media: Path, fake_embedder: None) -> Team:
     return team_once.for_a_test(media)
@@ -102,3 +97,6 @@ def make_team() -> Team:
     team = Team(cast.workspace, cast.alice, cast.bob, court, documents)
     team.put(court, "Verdict")
     return team
+
+
+team_once = once_a_module(make_team, Kept)

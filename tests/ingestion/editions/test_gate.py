@@ -11,7 +11,7 @@ from django.urls import reverse
 from ingestion.models import Collection, Document, Entity
 from kb_project.errors import ForbiddenError
 from tests.ingestion.editions.conftest import Team, access_of, make_team
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from workspaces import access
 from workspaces.models import Capability, Role
 from workspaces.people import services as people_services
@@ -27,9 +27,7 @@ def make_closed() -> Team:
     return team
 
 
-@pytest.fixture(scope="module")
-def closed_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[Team]:
-    return Once(tmp_path_factory.mktemp("files"), make_closed)
+closed_once = once_a_module(make_closed)
 
 
 @pytest.fixture

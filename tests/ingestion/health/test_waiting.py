@@ -12,15 +12,13 @@ from ingestion.health import services as health
 from ingestion.models import IngestionJob, RunState
 from ingestion.pipeline import batching, runner
 from tests.ingestion.lives.world import World, make_world
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from workspaces import access
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(scope="module")
-def world_once(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Kept[World]:
-    return Kept(tmp_path_factory.mktemp("files"), make_world)
+world_once = once_a_module(make_world, Kept)
 
 
 @pytest.fixture

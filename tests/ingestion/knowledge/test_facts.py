@@ -14,7 +14,7 @@ from tests import rows
 from tests.api import address as api_address, assert_nothing_there, client
 from tests.ingestion.curated import link, named, shown, words
 from tests.ingestion.curation.conftest import make_graph_cast
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from tests.ingestion.pages import address, client_of
 from workspaces import access
 
@@ -23,11 +23,7 @@ MANY = 5_000
 TYPES = ("person", "place", "organization", "event")
 
 
-@pytest.fixture(scope="module")
-def graph_made(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Once[rows.Cast]:
-    return Once(tmp_path_factory.mktemp("graph"), make_graph_cast)
+graph_made = once_a_module(make_graph_cast)
 
 
 @pytest.fixture

@@ -7,15 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests import rows
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from tests.ingestion.suggestions import papers
 
-
-@pytest.fixture(scope="module")
-def cast_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Once[rows.Cast]:
-    return Once(tmp_path_factory.mktemp("papers"), papers.make_cast)
+cast_once = once_a_module(papers.make_cast)
 
 
 @pytest.fixture

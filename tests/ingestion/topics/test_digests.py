@@ -20,7 +20,7 @@ from ingestion.models import Community, TopicWatch
 from ingestion.topics import digests, services
 from tests import rows
 from tests.ingestion import state
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from workspaces import access
 from workspaces.models import Membership, User
 
@@ -51,11 +51,7 @@ def make_watched() -> rows.Cast:
     return cast
 
 
-@pytest.fixture(scope="module")
-def watched_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Once[rows.Cast]:
-    return Once(tmp_path_factory.mktemp("files"), make_watched)
+watched_once = once_a_module(make_watched)
 
 
 @pytest.fixture

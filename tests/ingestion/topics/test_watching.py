@@ -26,7 +26,7 @@ from kb_project.errors import ConflictError, NotFoundError
 from tests import rows
 from tests.api import address, assert_nothing_there, assert_problem, client
 from tests.ingestion import state
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from tests.ingestion.pages import address as page_address, client_of, page_of
 from workspaces import access
 from workspaces.models import User, Workspace
@@ -44,11 +44,7 @@ def make_read() -> rows.Cast:
     return cast
 
 
-@pytest.fixture(scope="module")
-def read_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Once[rows.Cast]:
-    return Once(tmp_path_factory.mktemp("files"), make_read)
+read_once = once_a_module(make_read)
 
 
 @pytest.fixture

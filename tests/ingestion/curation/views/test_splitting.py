@@ -19,7 +19,7 @@ from tests.ingestion.curated import (
     words,
 )
 from tests.ingestion.curation.conftest import make_graph_cast
-from tests.ingestion.once import Once
+from tests.ingestion.once import Once, once_a_module
 from tests.ingestion.pages import address, client_of, page_of
 from workspaces import access
 
@@ -33,9 +33,7 @@ def make_merged() -> rows.Cast:
     return cast
 
 
-@pytest.fixture(scope="module")
-def merged(rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory) -> Once[rows.Cast]:
-    return Once(tmp_path_factory.mktemp("files"), make_merged)
+merged = once_a_module(make_merged)
 
 
 @pytest.fixture

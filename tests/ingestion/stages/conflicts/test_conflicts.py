@@ -21,7 +21,7 @@ from kb_project.ports import build_ports
 from tests import rows
 from tests.ingestion import state
 from tests.ingestion.editions.conftest import Team, team, team_once
-from tests.ingestion.once import Kept
+from tests.ingestion.once import Kept, once_a_module
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -40,11 +40,7 @@ def begin() -> rows.Cast:
     return cast
 
 
-@pytest.fixture(scope="module")
-def cast_once(
-    rows_of_the_module: None, tmp_path_factory: pytest.TempPathFactory
-) -> Kept[rows.Cast]:
-    return Kept(tmp_path_factory.mktemp("files"), begin)
+cast_once = once_a_module(begin, Kept)
 
 
 @pytest.fixture
