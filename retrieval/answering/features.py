@@ -79,6 +79,17 @@ class Candidate:
             return False
         return self.kind is StatementKind.LEAD or not breaks_off(self.said)
 
+    def adds_to(self, asked: Collection[str]) -> bool:
+        """Whether it has more than the terms asked for: a row may be only *name: Ada Lind*."""
+        if self.kind is not StatementKind.ROW:
+            return True
+        return not set(terms(self.values)) <= set(asked)
+
+    @property
+    def values(self) -> str:
+        """What it says; of a row, without the columns' names."""
+        return _LABELS.sub("", self.said) if self.kind is StatementKind.ROW else self.said
+
     @property
     def asks(self) -> bool:
         """Whether it is a question."""
@@ -195,6 +206,9 @@ _STARTS_WITH_PRONOUN: Final = regex.compile(
     regex.IGNORECASE,
 )
 
+_LABELS: Final = regex.compile(r"(?:^|(?<=; ))(?:[^;:]{1,60}: )+")
+"""The columns' names in a row: *name: Ada Lind; role: keeper*."""
+
 Matrix = NDArray[np.float64]
 
 
@@ -310,7 +324,7 @@ def _row(one: Indexed, sought: QuestionFeatures, wanted: Weighed, named: Weighed
     candidate = one.candidate
     own = one.counts.keys()
     asked = sought.kind not in (Kind.OPEN, Kind.PROCEDURE)
-    has_kind = asked and bool(named_kinds(candidate.said, sought.kind) - set(sought.terms))
+    has_kind = asked and bool(named_kinds(candidate.values, sought.kind) - set(sought.terms))
     return [
         wanted.share(own),
         wanted.share(one.around - own),

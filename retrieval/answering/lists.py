@@ -12,6 +12,7 @@ from uuid import UUID
 import regex
 
 from kb_project.text.statements import StatementKind, is_ended
+from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
 from retrieval.answering.features import Candidate, groups_of, length_of
 from retrieval.answering.ranking import Gathered, Ranked
@@ -24,6 +25,8 @@ FITS: Final = 0.4
 """Minimum fit of a list: the share of the question's terms, by rarity, in its lead-in and heading,
 plus its entries' share of the probability."""
 
+WHOLE: Final = 0.99
+"""Share of the question's terms from which on a heading has all that it asks about."""
 AMONG: Final = 3
 """Best statements among which one is looked for that lists things itself: *boats: A, B, and C*."""
 
@@ -35,6 +38,7 @@ SOON: Final = 3
 _IN_A_ROW: Final = regex.compile(
     r": (?:[^\s,;:.][^,;:.]{0,40}, ){2,}(?:and|or)\b|：(?:[^、，。；：]{1,12}、){2,}"
 )
+_ASKS_HOW: Final = regex.compile(r"\W*how (?:is|are|do|does|did|was|were)\b", regex.IGNORECASE)
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
     r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
@@ -75,8 +79,8 @@ def fitting(
     def fit(entries: Sequence[Candidate]) -> float:
         first = entries[0]
         # A sentence that is none of the list's stands before many lists.
-        before = "" if is_ended(first.before) else first.before
-        lead = terms(" ".join((before, *first.path[-1:])))
+        is_lead = not is_ended(first.before) or _counts(first.before, entries)
+        lead = terms(" ".join((first.before if is_lead else "", *first.path[-1:])))
         return wanted.share(lead) + sum(shares.get(one.key, 0.0) for one in entries)
 
     lists = [one for one in _short_lists(gathered).values() if len(one) > 1]
@@ -91,6 +95,12 @@ def fitting(
     return best if most >= FITS else []
 
 
+def _counts(before: str, entries: Sequence[Candidate]) -> bool:
+    """*The Trust has five departments.* before a list of five."""
+    number = str(sum(one.kind is StatementKind.ENTRY for one in entries))
+    return not {number, SPELT_OTHERWISE.get(number)}.isdisjoint(terms(before))
+
+
 def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     """Return the best statement with the list that it introduces, if it introduces one."""
     first = ranked[0].candidate
@@ -102,18 +112,22 @@ def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
 
 def steps(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     """Return the list of steps that the best statement is one of, or that follows it closely, if
-    the question asks how something is done."""
-    if gathered.sought.kind is not Kind.PROCEDURE:
+    the question asks how something is done: entries that tell what to do, or any below a heading
+    that has all the question's words."""
+    if gathered.sought.kind is not Kind.PROCEDURE and not _ASKS_HOW.match(gathered.sought.text):
         return []
     wanted = gathered.rarity.weighed(gathered.sought.terms)
     best = ranked[0].candidate
     for key, found in _short_lists(gathered).items():
         entries = [one for one in found if one.kind is StatementKind.ENTRY]
         telling = [one for one in entries if spans_of_kind(one.said, Kind.PROCEDURE)]
-        if len(entries) < 2 or len(telling) * 2 <= len(entries) or found[0].path != best.path:
+        if len(entries) < 2 or found[0].path != best.path:
             continue
         given = entries if len(found) > MOST_WHOLE else found
         first = found[0]
+        is_headed = wanted.share(terms(" ".join(first.path[-1:]))) >= WHOLE
+        if len(telling) * 2 <= len(entries) and not is_headed:
+            continue
         about = terms(" ".join((first.hit.title, *first.path, first.before)))
         if best.group == key and wanted.share(about) >= FITS:
             return given

@@ -28,11 +28,13 @@ from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
 from kb_project.text.regions import LABEL, bare
+from kb_project.text.statements import StatementKind
 from kb_project.text.values import SPELT_OTHERWISE
+from kb_project.text.words import terms
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
-from retrieval.search.answer_kinds import Kind, defined_in, defines, spans_of_kind
+from retrieval.search.answer_kinds import Kind, defined_in, defines, is_about, spans_of_kind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit, hydrate
@@ -49,6 +51,8 @@ FEW: Final = 20
 USUAL_ENTROPY: Final = 1.7
 USUAL_GAP: Final = 2.3
 """… the means over answered and unanswered questions."""
+DEFINES: Final = 2.0
+"""What a definition gains, in parts of what a statement about the same subject does."""
 TINY: Final = 1e-12
 
 Numbers = NDArray[np.float64]
@@ -121,7 +125,10 @@ def of_candidates(
     nearest = set(cosines.best)
     kept = {index for index, one in enumerate(found) if one.vector_key in nearest}
     kept |= {index for index in by_words if scores[index] > 0}
-    rows = sorted(index for index in kept if found[index].stands_alone)
+    asked = set(sought.terms)
+    rows = sorted(
+        index for index in kept if found[index].stands_alone and found[index].adds_to(asked)
+    )
     return Gathered(
         sought=sought,
         hits=hits,
@@ -183,17 +190,28 @@ def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
     """
     subjects = defined_in(gathered.sought.text)
     if gathered.sought.kind is Kind.PROCEDURE:
-        tells = [bool(spans_of_kind(one.said, Kind.PROCEDURE)) for one in gathered.statements]
+        tells = [
+            float(bool(spans_of_kind(one.said, Kind.PROCEDURE))) for one in gathered.statements
+        ]
     else:
-        tells = [any(_says_what(one, it) for it in subjects) for one in gathered.statements]
+        tells = [
+            max((_says_what(one, it) for it in subjects), default=0.0)
+            for one in gathered.statements
+        ]
     return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])
 
 
-def _says_what(one: Candidate, subject: str) -> bool:
-    """Whether a statement defines the subject, or is the first below the subject as a term."""
+def _says_what(one: Candidate, subject: str) -> float:
+    """How much a statement says what the subject is: most if it defines it, or is the first below
+    the subject as a term; less if it is about it; least if it is a row that does
+    not even name it."""
     level, title = one.statement.path[-1] if one.statement.path else (0, "")
     is_headed = level == LABEL and one.place == 0 and bare(title).casefold() == subject.casefold()
-    return is_headed or defines(one.said, subject)
+    if is_headed or defines(one.said, subject):
+        return DEFINES
+    if one.kind is StatementKind.ROW and set(terms(subject)).isdisjoint(terms(one.said)):
+        return -1.0
+    return float(is_about(one.said, subject))
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:

@@ -140,9 +140,12 @@ _NUMBERED: Final = lazy_pattern(
     r"|with|from|was|were|is|are|had|has)\b)[\p{L}'’-]+){1,3})",
     regex.IGNORECASE,
 )
+# The last row of a table names nobody.
 _NAME: Final = lazy_pattern(
-    r"(?<![\p{L}\p{N}])\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
+    r"(?<![\p{L}\p{N}])(?!(?:Sub)?[Tt]otal\b)"
+    r"\p{Lu}(?:[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}])?|\p{Han}{2,}"
 )
+_SOMEBODY: Final = frozenset(("i", "we", "he", "she", "they"))
 _IMPERATIVES: Final = (
     "add|adjust|apply|ask|attach|boil|call|change|check|choose|clean|clear|click|close|connect|copy"
     "|create|cut|define|delete|describe|double-click|drag|draw|drop|edit|enable|ensure|enter|fill"
@@ -169,6 +172,10 @@ _DEFINED: Final = lazy_pattern(
     r"|\W*what (?:do|does|did)(?: (?:an?|the))? (?P<meant>[^?.!]+?) (?:mean|stand for)\W*",
     regex.IGNORECASE,
 )
+_CLASS_BEHIND: Final = regex.compile(
+    r"(?<=\p{Lu}\S*) (?:app|command|company|organi[sz]ation|package|program(?:me)?|project|software"
+    r"|system|team|tool|website)$"
+)
 _COMPARED: Final = lazy_pattern(
     r"\W*(?:what (?:is|are) the differences? between|compare"
     r"|differences? between)(?: (?:an?|the))? (?P<one>[^?.!]+?) (?:and|with|to)(?: (?:an?|the))?"
@@ -184,6 +191,14 @@ _MEANS: Final = (
     r"(?:means?(?! (?:more|less))|meant|refers? to(?! th(?:is|at|ese|em|e)\b)|denotes?|stands? for)"
 )
 _NO_PREPOSITION: Final = r"(?!(?:of|in|on|at|to|with|for|by|from|after|before|when|if|that|which) )"
+# *The PNG name* is not about PNG. Without a tagger: auxiliaries, endings, the usual past forms.
+_VERB: Final = (
+    r"(?:is|was|are|were|has|have|had|can|could|may|might|must|shall|should|will|would|do|did"
+    r"|became|began|bought|broke|brought|built|came|chose|cut|drew|fell|fought|found|gave|got|grew"
+    r"|held|kept|knew|led|left|lost|made|met|paid|put|ran|rose|said|sank|sat|saw|sold|spent|spoke"
+    r"|stood|taught|took|went|won|wrote|(?-i:\p{Ll}{2,}(?:ed|(?<![su])s)))"
+)
+_CALLED: Final = r"\b(?:called|known as|nicknamed|named|termed|dubbed)(?: (?:an?|the))?"
 _NAMED: Final = {
     Kind.DATE: _DATE,
     Kind.DURATION: _DURATION,
@@ -207,7 +222,10 @@ def named_kinds(text: str, kind: Kind) -> frozenset[str]:
     """
     found: set[str] = set()
     for start, end in spans_of_kind(text, kind):
-        found.update(terms(text[start:end]) or [text[start:end].lower()])
+        word = text[start:end]
+        # *ten* is a number without a term, *He* somebody named before; *The* is no name.
+        is_nameless = kind is Kind.PERSON and word.lower() not in _SOMEBODY
+        found.update(terms(word) or ([] if is_nameless else [word.lower()]))
     return frozenset(found)
 
 
@@ -226,10 +244,12 @@ def kind_of(question: str) -> Kind:
 
 
 def defined_in(question: str) -> list[str]:
-    """Return what a question asks to define or to tell apart.
+    """Return what a question asks to define or to tell apart, also without the word for its class.
 
     >>> [defined_in(one) for one in ("What is an entrance pupil?", "Who was Ada?", "Who fell?")]
     [['entrance pupil'], ['Ada'], []]
+    >>> defined_in("What is the Lodestar project?")
+    ['Lodestar project', 'Lodestar']
     >>> defined_in("What is the difference between a bill and an invoice?")
     ['bill', 'invoice']
     """
@@ -239,6 +259,7 @@ def defined_in(question: str) -> list[str]:
         found = [compared["one"], compared["other"]]
     else:
         found = [asked["subject"] or asked["meant"]] if asked else []
+        found += [_CLASS_BEHIND.sub("", one) for one in found if _CLASS_BEHIND.search(one)]
     return [one for one in found if 0 < len(one.split()) <= MOST_DEFINED]
 
 
@@ -248,12 +269,24 @@ def defines(text: str, subject: str) -> bool:
     >>> said = ("A rollout is when it plays on.", "ROLLOUT, n. A game.", "The rollout is over.")
     >>> [defines(one, "rollout") for one in said]
     [True, True, False]
+    >>> [defines(one, "Old Bob") for one in ("The buoy, known as Old Bob, sank.", "Old Bob sank.")]
+    [True, False]
     """
-    return _definition(subject).search(text) is not None
+    return _patterns_for(subject)[0].search(text) is not None
+
+
+def is_about(text: str, subject: str) -> bool:
+    """Return whether a text begins with the subject and goes on to say something of it.
+
+    >>> said = ("The Trust (MST) keeps three lights.", "Trust, 2024 to 2026", "Ask the Trust.")
+    >>> [is_about(one, "Trust") for one in said]
+    [True, False, False]
+    """
+    return _patterns_for(subject)[1].match(text) is not None
 
 
 @lru_cache(maxsize=100)
-def _definition(subject: str) -> regex.Pattern[str]:
+def _patterns_for(subject: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
     *first, last = (regex.escape(word) for word in subject.split())
     one = last.removesuffix("s") if len(last) > 3 else last
     words = [*first, rf"{one}(?:e?s)?"]
@@ -261,12 +294,16 @@ def _definition(subject: str) -> regex.Pattern[str]:
     aside = r"(?: \([^)]{1,60}\)|, [^,.]{1,60},)?"
     named = rf"(?:{name}{aside}|.{{1,60}}, or {name}(?: for short)?,)"
     is_what = rf"(?:(?:is|are|was|were) (?:{_USUALLY} )?{_CLASS}|{_MEANS})\b"
-    return regex.compile(
+    defining = (
         rf"^\W*(?:{_NO_PREPOSITION}\S+ ){{0,4}}?{named} {is_what}"
         rf"|^\W*{name}(?:, (?:n|v|adj|adv)\.|\s*[:–—-]\s|, (?:an?|the|one of)\b)"
-        rf"|{name},? (?:literally )?meaning\b",
-        regex.IGNORECASE,
+        rf"|{name},? (?:literally )?meaning\b"
+        rf"|(?<!been ){_CALLED} {name}|{name}, (?:(?:our|its|an?|one of the) [^,.;:]{{3,60}}[,.;)]"
+        r"|(?:who|which) (?:is|was|are|were)\b)"
+        rf"|^\W*(?:this|that)\b.{{0,60}}? (?:is|was)(?: (?:an?|the))? {name}"
     )
+    about = rf"\W*(?:(?:the|an?) )?{name}{aside} (?:\w+ly |also |now )?{_VERB}\b"
+    return regex.compile(defining, regex.IGNORECASE), regex.compile(about, regex.IGNORECASE)
 
 
 def counts(text: str, counted: frozenset[str]) -> bool:

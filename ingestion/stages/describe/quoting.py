@@ -44,6 +44,11 @@ _IS: Final = regex.compile(
     r"(?:is|was|are|were|became|has been|serves|served|是|为|系|创办于|成立于|位于)\b)",
     regex.IGNORECASE,
 )
+# *the buoy, known as Old Bob*
+_CALLED: Final = regex.compile(
+    r".*\b(?:called|known as|nicknamed|named)(?: the| an?)?[\s\"'“‘*_]+", regex.IGNORECASE
+)
+_STOPS: Final = regex.compile(r"[\"'”’*_]*[.;:]")
 _HAN: Final = regex.compile(r"\p{Han}")
 _INITIALS: Final = regex.compile(r"(?:\p{Lu}\.?){2,4}")
 
@@ -114,15 +119,19 @@ def best_sentences(mentions: Sequence[SourceSpan], chunks: Chunks) -> list[Sourc
 def _distance(passage: PassageText, one: Statement, mention: SourceSpan) -> int:
     """How far a statement is from saying what the mention's entity is.
 
-    0 if it begins with the name and says *is*, 1 if it begins with the name, else 2; less in a
-    document named after it; more if the name is only there as initials, or in a text of another
-    script.
+    0 if it begins with the name and says *is*, 1 if it begins with the name and goes on, or says
+    elsewhere what the name is, else 2; less in a document named after it; more if the name is only
+    there as initials, or in a text of another script.
     """
     start, end = mention.start - passage.start, mention.end - passage.start
     name = passage.text[start:end]
     before, behind = passage.text[one.start : start], passage.text[end : one.end]
-    begins = _LEADING.fullmatch(before) is not None
-    distance = 2 - begins - (begins and _IS.match(behind) is not None) - 2 * mention.is_titled
+    if _LEADING.fullmatch(before):
+        is_said = _IS.match(behind) is not None
+        distance = 1 - is_said + (not is_said and _STOPS.match(behind) is not None)
+    else:
+        distance = 2 - (_CALLED.fullmatch(before) is not None)
+    distance -= 2 * mention.is_titled
     distance += TOO_FAR * (_HAN.search(one.said) is not None and _HAN.search(name) is None)
     return distance + TOO_FAR * (_INITIALS.fullmatch(name) is not None)
 

@@ -73,6 +73,21 @@ def test_a_date_where_one_is_asked_for_counts_and_one_of_the_question_does_not()
     assert known["has_kind"] == 0.0
 
 
+def test_neither_a_column_nor_the_total_nor_a_capital_alone_is_a_person_but_he_is():
+    lines = ("| Who paid | Amount |", "| --- | --- |", "| Ada Lind | 5 |", "| Total | 5 |")
+    text = "\n".join(lines)
+    table = hit(text, regions=(Region(RegionKind.TABLE, 0, len(text)),))
+    passage = hit("The lamp was paid for. He paid for the lamp.")
+
+    def names_somebody(passage, said):
+        return row("Who paid for the lamp?", passage, said=said)["has_kind"] == 1.0
+
+    assert names_somebody(table, "Who paid: Ada Lind; Amount: 5")
+    assert not names_somebody(table, "Who paid: Total; Amount: 5")
+    assert not names_somebody(passage, "The lamp was paid for.")
+    assert names_somebody(passage, "He paid for the lamp.")
+
+
 def test_how_many_is_answered_by_a_number_of_what_is_counted():
     counted = "At first about 12 volunteer keepers served."
     other = "In 1866 the keepers had 3 boats."

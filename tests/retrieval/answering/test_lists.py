@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from kb_project.text.regions import Region, RegionKind
 from retrieval.answering import extractive, ranking
 from retrieval.answering.extractive import UNSURE
 from retrieval.answering.lists import asks_for_list
@@ -169,6 +170,31 @@ def test_asked_how_something_is_done_it_gives_all_steps_of_which_one_is_the_best
     answer = answered("How can I change the wick of the lamp?", text)
 
     assert answer == ["Open the glass.", "Put the new wick in."]
+
+
+def test_asked_how_something_is_done_it_gives_the_whole_list_below_a_heading_that_says_so():
+    steps = ["The lamp is taken down.", "Two people carry it.", "It is left to cool."]
+    text = "\n".join(["How a lamp is changed\n", *(f"- {one}" for one in steps)])
+    heading = Region(RegionKind.HEADING, 0, 21, 1)
+
+    def given(question):
+        made = gathered(question, hit(text, regions=(heading,)))
+        return said(extractive.choose(made, Ranking(ranking.rank(made).ranked, 1.0)))
+
+    assert given("How is a lamp changed?") == steps
+    assert given("When is a lamp changed?") != steps
+
+
+def test_a_sentence_that_counts_the_entries_of_the_list_behind_it_leads_to_it():
+    boats = "- Tern, which brings the oil.\n- Gannet, which brings the mail."
+    text = f"The light has {{}} boats.\n\n{boats}\n\nThe lamp burns oil."
+    asked = "What are the boats of the light?"
+
+    assert answered(asked, text.format("two")) == [
+        "Tern, which brings the oil.",
+        "Gannet, which brings the mail.",
+    ]
+    assert answered(asked, text.format("many"))[0] == "The light has many boats."
 
 
 def test_a_step_of_something_else_is_given_alone():

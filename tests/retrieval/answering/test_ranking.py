@@ -47,6 +47,9 @@ def test_asked_how_something_is_done_a_statement_that_tells_what_to_do_comes_fir
         "A wick is a band of cotton in which oil rises to the flame.",
         "WICK, n. A band of cotton in which oil rises.",
         "The band of cotton, or wick for short, is what the oil rises in.",
+        "The oil rises to the flame in a band of cotton, known as the wick.",
+        "That band of cotton is the wick, and it is changed by night.",
+        "Every flame has its own wick, a band of cotton in oil.",
     ],
 )
 def test_asked_what_something_is_the_statement_that_defines_it_comes_first(definition):
@@ -55,6 +58,28 @@ def test_asked_what_something_is_the_statement_that_defines_it_comes_first(defin
     [first, *_] = ranking.rank(gathered("What is a wick?", hit(text))).ranked
 
     assert first.candidate.said == definition
+
+
+def test_asked_what_something_is_a_statement_about_it_comes_before_one_below_its_name():
+    text = "Written for new trustees.\nThe Skarrow Trust keeps three lights."
+
+    passage = hit(text, title="The Skarrow Trust", headings=("The Skarrow Trust",))
+    [first, *_] = ranking.rank(gathered("What is the Skarrow Trust?", passage)).ranked
+
+    assert first.candidate.said == "The Skarrow Trust keeps three lights."
+
+
+TABLE = "| code | name |\n| --- | --- |\n| CANDLE | Bram |"
+
+
+def test_a_row_that_has_no_more_than_the_words_asked_for_answers_nothing():
+    table = Region(RegionKind.TABLE, 0, len(TABLE))
+
+    made = gathered("What is the code CANDLE of Bram?", hit(TABLE, regions=(table,)))
+    other = gathered("Who is CANDLE?", hit(TABLE, regions=(table,)))
+
+    assert made.statements == []
+    assert [one.said for one in other.statements] == ["code: CANDLE; name: Bram"]
 
 
 def test_what_stands_below_a_term_defines_it():

@@ -306,6 +306,20 @@ def test_a_sentence_that_says_who_somebody_is_comes_first(sentence: str):
     assert named(f"{before} {sentence}", "Ada Lind")[0].endswith(sentence.removeprefix("*"))
 
 
+@pytest.mark.parametrize(
+    ("heading", "sentence"),
+    [
+        (
+            "Tern Rock. Minutes of the meeting of 14 March.",
+            "Tern Rock keeps the light of the reef.",
+        ),
+        ("Nobody would live on Tern Rock.", "The tower on the reef, known as Tern Rock, is old."),
+    ],
+)
+def test_a_name_that_stands_alone_or_in_passing_comes_after_what_goes_on(heading, sentence):
+    assert named(f"{heading}\n\n{sentence}", "Tern Rock")[0] == sentence
+
+
 def test_initials_and_brackets_in_another_script_are_a_last_resort():
     chinese = "2024年1月，埃达·林德（Ada Lind）寄来一块指甲大小的碎玻璃。"
     text = f"{chinese} {NAMED} Ada Lind trimmed the wick of the lamp."
