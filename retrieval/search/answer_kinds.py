@@ -300,7 +300,7 @@ def _patterns_for(subject: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]
         rf"|{name},? (?:literally )?meaning\b"
         rf"|(?<!been ){_CALLED} {name}|{name}, (?:(?:our|its|an?|one of the) [^,.;:]{{3,60}}[,.;)]"
         r"|(?:who|which) (?:is|was|are|were)\b)"
-        rf"|^\W*(?:this|that)\b.{{0,60}}? (?:is|was)(?: (?:an?|the))? {name}"
+        rf"|^\W*(?:this|that) (?!is|was).{{1,60}}? (?:is|was)(?: (?:an?|the))? {name}"
     )
     about = rf"\W*(?:(?:the|an?) )?{name}{aside} (?:\w+ly |also |now )?{_VERB}\b"
     return regex.compile(defining, regex.IGNORECASE), regex.compile(about, regex.IGNORECASE)
