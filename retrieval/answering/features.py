@@ -26,7 +26,7 @@ from kb_project.text.regions import Region
 from kb_project.text.sentences import breaks_off
 from kb_project.text.statements import Statement, StatementKind, says_something, statements
 from kb_project.text.values import SPELT_OTHERWISE
-from kb_project.text.words import terms
+from kb_project.text.words import one_line, terms
 from retrieval.search.answer_kinds import Kind, counts, named_kinds
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit
@@ -141,6 +141,21 @@ def _statements(text: str, regions: tuple[Region, ...]) -> tuple[Statement, ...]
 
 def statements_of(hit: Hit) -> tuple[Statement, ...]:
     return _statements(hit.text, hit.regions)
+
+
+def statement_of(hit: Hit, offset: int | None, wanted: Collection[str]) -> tuple[int, int, str]:
+    """Return the start and end in the document of the statement that holds the offset, or the first
+    with the terms wanted, or else the passage's first line; and what it says."""
+    for one in statements_of(hit):
+        if offset is None:
+            is_meant = set(wanted) <= set(terms(one.said))
+        else:
+            is_meant = one.start <= offset - hit.start < one.end
+        if is_meant:
+            return hit.start + one.start, hit.start + one.end, one.said
+    line = hit.text.lstrip().partition("\n")[0]
+    start = hit.start + hit.text.index(line)
+    return start, start + len(line), one_line(line)
 
 
 def _of(hit: Hit, rank: int) -> Iterator[Candidate]:

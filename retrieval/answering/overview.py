@@ -2,7 +2,8 @@
 
 A document is described by its title, kind, length and date, its main headings, its most frequent
 names and terms, and its most central sentences: those of its summary (*In short* on its page),
-chosen when it was processed, or failing that those of its first passages.
+chosen when it was processed, or failing that those of its first passages. *Which documents mention
+Ada?* gets those documents, each with its first sentence that does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import regex
 
 from ingestion.knowledge import summaries
 from kb_project.sql import Row, run_sql
+from kb_project.text.languages import HAN
 from kb_project.text.regions import (
     Heading,
     RegionKind,
@@ -30,9 +32,10 @@ from kb_project.text.regions import (
     unshouted,
 )
 from kb_project.text.words import terms
-from retrieval.answering import overview_language as language, sql
+from retrieval.answering import features, overview_language as language, sql
 from retrieval.answering.drafts import ChunkSpan
 from retrieval.answering.overview_language import Named, Section, Target
+from retrieval.search import scope_entities
 from retrieval.search.query import ScoredChunk
 from retrieval.search.results import Hit, hydrate
 
@@ -94,6 +97,8 @@ def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) 
     else. Reads documents only if the question may name one."""
     if everything := language.asked(question, []):
         return everything
+    if phrase := language.sought_in_documents(question):
+        return Target(phrase=phrase, is_chinese=HAN.search(question) is not None)
     named: dict[UUID, Named] = {}
     for subject in language.subjects(question):
         values = {
@@ -119,7 +124,9 @@ def compose(
     workspace; writes nothing. Empty if no document has been processed yet.
     """
     reader = _Reader(workspace_id, is_chinese=target.is_chinese)
-    if target.section:
+    if target.phrase:
+        sentences = reader.of_phrase(target.phrase, documents)
+    elif target.section:
         sentences = reader.of_section(target.section)
     else:
         wanted = list(target.documents) or documents
@@ -192,6 +199,34 @@ class _Reader:
         )
         wanted = summaries.Stretch(facts.id, own.start, own.end, MOST_PASSAGES)
         return [*self._opening(part, own.start), *self._central([wanted])]
+
+    def of_phrase(self, phrase: str, documents: Sequence[UUID] | None) -> list[OverviewSentence]:
+        """Say how many documents mention what the phrase names, or have its words; of those with
+        most passages, quote the first."""
+        named = scope_entities.named_in(self._workspace, phrase)
+        entity = named[0] if len(named) == 1 else None
+        wanted = set(terms(phrase))
+        words = [regex.sub(r"([\\%_])", r"\\\1", word) for word in phrase.split()]
+        values = {
+            "entity": entity and entity.entity_id,
+            "terms": list(wanted),
+            "pattern": "%" if len(wanted) == 1 else f"%{'_'.join(words)}%",
+            "documents": documents if documents is None else list(documents),
+            "count": MOST_LINES,
+        }
+        rows = self._rows(sql.DOCUMENTS_MENTIONING, values)
+        hits = hydrate(self._workspace, [ScoredChunk(row[2], 1.0) for row in rows])
+        passages = {hit.chunk_id: hit for hit in hits}
+        lines = []
+        for title, number, chunk, start, _ in rows:
+            begin, end, said = features.statement_of(passages[chunk], start, wanted)
+            text = self._say.mention(title, number, said)
+            lines.append(OverviewSentence(text, (ChunkSpan(chunk, begin, end),), (0, len(title))))
+        if not lines:
+            return []
+        spans = tuple(span for one in lines[:MOST_CITED] for span in one.spans)
+        said = self._say.mentioned(phrase, rows[0][4], len(lines))
+        return [OverviewSentence(said, spans), *lines]
 
     def _central(self, wanted: Sequence[summaries.Stretch]) -> list[OverviewSentence]:
         said = summaries.sentences(self._workspace, wanted)

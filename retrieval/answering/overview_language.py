@@ -88,6 +88,17 @@ _EVERYTHING: Final = regex.compile(
     r"|工作区|资料库|内容|全部|所有|这里|这些)(?:里|中|都)?",
     regex.IGNORECASE,
 )
+_ASKS_WHERE: Final = regex.compile(
+    r"(?:in )?(?:what|which)(?: of (?:the|my|our))? (?:documents?|files?|papers?|texts?|sources?"
+    r"|articles?|reports?) (?:(?:all )?(?:mentions?|names?|cites?|covers?|contains?|discuss(?:es)?"
+    r"|refers? to|speaks? (?:of|about)|talks? about|deals? with|(?:is|are) about(?! to\b)"
+    r"|says? (?:some|any)thing about)(?: the (?:words?|phrase))? (?P<what>.+)"
+    r"|(?:is|are) (?P<named>.+) (?:mentioned|named|discussed))"
+    r"|where (?:is|are|was|were) (?P<where>.+) (?:mentioned|named|discussed)"
+    r"|(?:哪些|哪几[份个篇]|什么)(?:文件|文档|资料|材料|文章|报告)[中里]?都?(?:提[到及]|[讲谈]到|涉及)"
+    r"[了过]?(?P<chinese>.+)",
+    regex.IGNORECASE,
+)
 _PART_OF: Final = regex.compile(
     r"(?P<part>(?:the )?(?:chapter|section|part|appendix)\b.*?) (?:of|in|from) (?P<whole>.+)"
     r"|(?P<whole>.+?)的?(?P<part>第.{1,4}[章节部篇])",
@@ -129,19 +140,20 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The subject of an overview: these documents, a section of one, or, with neither,
-    everything."""
+    """The subject of an overview: these documents, a section of one, the documents that mention a
+    phrase, or, with none of these, everything."""
 
     documents: tuple[UUID, ...] = ()
     section: Section | None = None
     is_chinese: bool = False
+    phrase: str = ""
 
 
 def asked(question: str, titles: Sequence[Named]) -> Target | None:
     """Return what the question asks an overview of; None if it asks for something else.
 
     >>> asked("What are these documents about?", [])
-    Target(documents=(), section=None, is_chinese=False)
+    Target(documents=(), section=None, is_chinese=False, phrase='')
     >>> asked("What is the FHS?", []) is asked("Summarise the storm", []) is None
     True
     """
@@ -174,6 +186,16 @@ def subjects(question: str) -> Iterator[str]:
             subject = (groups.get("what") or "everything").strip(_QUOTES)
             if _EVERYTHING.fullmatch(groups.get("everything") or "everything"):
                 yield subject or "everything"
+
+
+def sought_in_documents(question: str) -> str:
+    """Return what the question asks which documents mention; empty if it asks something else.
+
+    >>> sought_in_documents("Which documents mention Ada Lind?"), sought_in_documents("Who is Ada?")
+    ('Ada Lind', '')
+    """
+    found = _ASKS_WHERE.fullmatch(_POLITE.sub("", _END.sub("", " ".join(question.split()))))
+    return next(filter(None, found.groups()), "").strip(_QUOTES) if found else ""
 
 
 def beginnings(subject: str) -> list[str]:
@@ -290,6 +312,13 @@ class English:
             said += f"{'; m' if said else 'm'}entions {listed(names)}"
         return f"{title} ({about}){': ' if said else ''}{_ended(said)}"
 
+    def mentioned(self, phrase: str, number: int, shown: int) -> str:
+        said = f"{number:,} {'document mentions' if number == 1 else 'documents mention'} {phrase}"
+        return f"{said}." if shown == number else f"{said}, these {shown} the most:"
+
+    def mention(self, title: str, number: int, quote: str) -> str:
+        return f"{title} ({number:,} passage{'' if number == 1 else 's'}): {_ended(quote)}"
+
     def rest(self, number: int, titles: Sequence[str]) -> str:
         """Sum up the documents without a line of their own; ``titles`` are the first ones'."""
         noun = "document" if number == 1 else "documents"
@@ -320,6 +349,13 @@ class Chinese(English):
     def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
         said = "；".join([*parts, f"提到{'、'.join(names)}"] if names else parts)
         return f"{title}（{about}）{'：' if said else ''}{said}。"
+
+    def mentioned(self, phrase: str, number: int, shown: int) -> str:
+        most = "" if shown == number else f"，以下 {shown} 份提到最多"
+        return f"有 {number:,} 份文件提到{phrase}{most}。"
+
+    def mention(self, title: str, number: int, quote: str) -> str:
+        return f"{title}（{number:,} 段）：{quote}"
 
     def rest(self, number: int, titles: Sequence[str]) -> str:
         others = "" if number == len(titles) else "，其中有"
@@ -352,7 +388,7 @@ def _ended(said: str) -> str:
     >>> _ended("The lamp"), _ended("Why is it lit?")
     ('The lamp.', 'Why is it lit?')
     """
-    return said if said.endswith(("?", "!", "…")) else f"{said}."
+    return said if said.endswith((".", "?", "!", "…", ":")) else f"{said}."
 
 
 def listed(names: Sequence[str]) -> str:

@@ -256,6 +256,36 @@ SELECT document_id, name, lower(type) = ANY(%(terms)s::text[]) FROM ranked
  ORDER BY document_id, place
 """
 
+# The documents that mention an entity or have the words of a phrase: in how many passages, and
+# where first. Those with most passages, and how many there are.
+DOCUMENTS_MENTIONING: Final[LiteralString] = """
+WITH named AS MATERIALIZED (
+    SELECT chunk_id, min(start) AS start FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = %(entity)s::uuid
+     GROUP BY chunk_id
+), worded AS MATERIALIZED (
+    SELECT chunk_id FROM ingestion_posting
+     WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
+     GROUP BY chunk_id HAVING count(*) = cardinality(%(terms)s::text[])
+), found AS (
+    SELECT c.document_id, count(*) AS passages,
+           (array_agg(c.id ORDER BY c.ordinal))[1] AS first,
+           (array_agg(n.start ORDER BY c.ordinal))[1] AS start
+      FROM (SELECT chunk_id FROM named UNION SELECT chunk_id FROM worded) AS f
+      JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = f.chunk_id
+      LEFT JOIN named AS n ON n.chunk_id = c.id
+     WHERE (n.chunk_id IS NOT NULL OR c.text ILIKE %(pattern)s)
+       AND (%(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[]))
+     GROUP BY c.document_id
+)
+SELECT d.title, f.passages, f.first, f.start, count(*) OVER ()
+  FROM found AS f
+  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = f.document_id
+ WHERE d.disabled_at IS NULL AND d.trashed_at IS NULL
+ ORDER BY f.passages DESC, d.title, d.id
+ LIMIT %(count)s
+"""
+
 # The passage at a document's offset, and the next one.
 PASSAGE_AT: Final[LiteralString] = """
 SELECT id, start, text, regions::text FROM ingestion_chunk

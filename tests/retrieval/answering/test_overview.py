@@ -257,3 +257,77 @@ def test_what_is_read_does_not_grow_with_the_documents(
 def test_the_percent_sign_of_a_question_is_no_wildcard(cast: rows.Cast, handbook: Document):
     with access.in_workspace(cast.workspace.pk):
         assert overview.target(cast.workspace.pk, "Summarise 100%_", None) is None
+
+
+def test_who_asks_which_documents_mention_somebody_gets_them_with_their_first_sentence(
+    cast: rows.Cast, handbook: Document
+):
+    rows.make_document(
+        cast.workspace, "Letters", "Bo wrote to the island. He met ada lind, the keeper, in May."
+    )
+    rows.make_document(cast.workspace, "Tides", "The tide rises by four metres in May.")
+    other = rows.make_cast("Elsewhere")
+    rows.make_document(other.workspace, "Secrets", "Nobody may know what Ada Lind did in May.")
+
+    sentences, hits = told(cast, "Which documents mention Ada Lind?")
+
+    number, first, second = sentences
+    assert number.text == "2 documents mention Ada Lind."
+    assert first.text.startswith(
+        "The Keeper's Handbook (3 passages): The oil of the lamp is stored"
+    )
+    assert second.text == "Letters (1 passage): He met ada lind, the keeper, in May."
+    passages = {hit.chunk_id: hit for hit in hits}
+    for one in (first, second):
+        [(chunk, start, end)] = one.spans
+        said = passages[chunk].text[start - passages[chunk].start : end - passages[chunk].start]
+        assert "ada lind" in said.lower()
+        assert one.text.endswith(" ".join(said.split()))
+
+
+def test_words_that_are_no_name_are_looked_for_too_and_stand_together(cast: rows.Cast):
+    rows.make_document(cast.workspace, "Rules", "Mild\nsteel may not be used.")
+    rows.make_document(cast.workspace, "Weather", "The steel of the ship is old, the winter mild.")
+    rows.make_document(cast.workspace, "Log", "Eleven wicks were burned in May.")
+
+    steel, _ = told(cast, "Where is mild steel mentioned?")
+    wicks, _ = told(cast, "Which of the documents talk about wicks?")
+
+    assert [one.text for one in steel] == [
+        "1 document mentions mild steel.",
+        "Rules (1 passage): Mild steel may not be used.",
+    ]
+    assert wicks[1].text == "Log (1 passage): Eleven wicks were burned in May."
+
+
+def test_of_many_documents_that_mention_it_those_with_most_passages_are_shown(cast: rows.Cast):
+    for number in range(overview.MOST_LINES + 1):
+        text = "\n\n".join(["The gannet is back."] * (number + 1))
+        rows.make_document(cast.workspace, f"Log {number}", text)
+
+    sentences, _ = told(cast, "Which documents mention the gannet?")
+
+    assert sentences[0].text == "9 documents mention the gannet, these 8 the most:"
+    assert sentences[1].text.startswith("Log 8 (9 passages): ")
+    assert "Log 0" not in text_of(sentences)
+
+
+def test_documents_outside_the_scope_mention_nothing_and_what_none_mentions_is_not_told(
+    cast: rows.Cast, handbook: Document
+):
+    tides = rows.make_document(cast.workspace, "Tides", "The tide rises by four metres in May.")
+
+    assert told(cast, "Which documents mention Ada Lind?", [tides.pk]) == ([], [])
+    assert told(cast, "Which documents mention unicorns?") == ([], [])
+    assert told(cast, "Which documents mention 100%_?") == ([], [])
+
+
+def test_a_chinese_question_for_documents_is_told_in_chinese(cast: rows.Cast):
+    rows.make_document(cast.workspace, "灯塔", "灯塔建于一八六六年，由阿达看守了四十年。")
+
+    sentences, _ = told(cast, "哪些文件提到了阿达？")
+
+    assert [one.text for one in sentences] == [
+        "有 1 份文件提到阿达。",
+        "灯塔（1 段）：灯塔建于一八六六年，由阿达看守了四十年。",
+    ]

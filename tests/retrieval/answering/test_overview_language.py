@@ -4,7 +4,14 @@ from uuid import UUID
 
 import pytest
 
-from retrieval.answering.overview_language import LONGEST_ASKED, Named, Section, Target, asked
+from retrieval.answering.overview_language import (
+    LONGEST_ASKED,
+    Named,
+    Section,
+    Target,
+    asked,
+    sought_in_documents,
+)
 
 LIGHT, RULES, TIDES = UUID(int=1), UUID(int=2), UUID(int=3)
 TITLES = [
@@ -105,3 +112,19 @@ def test_who_pastes_a_page_asks_for_no_overview():
 
 def test_the_answer_is_in_the_question_s_language():
     assert asked("这些文件讲什么？", []) == Target(is_chinese=True)
+
+
+@pytest.mark.parametrize(("question", "phrase"), [
+    ("Which documents mention Ada Lind?", "Ada Lind"),
+    ("what files talk about the lamp", "the lamp"),
+    ("Please tell me which of the reports are about “mild steel”.", "mild steel"),
+    ("In which documents is Skarrow mentioned?", "Skarrow"),
+    ("Where is the reef discussed?", "the reef"),
+    ("Which papers contain the word wick?", "wick"),
+    ("哪些文件提到了阿达？", "阿达"),
+    ("Which keepers mention Ada Lind?", ""),
+    ("Where is the reef?", ""),
+    ("Which documents are about to expire?", ""),
+])  # fmt: skip
+def test_documents_that_mention_something_are_asked_for(question: str, phrase: str):
+    assert sought_in_documents(question) == phrase
