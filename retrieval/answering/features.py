@@ -221,8 +221,9 @@ _STARTS_WITH_PRONOUN: Final = regex.compile(
     regex.IGNORECASE,
 )
 
-_LABELS: Final = regex.compile(r"(?:^|(?<=; ))(?:[^;:]{1,60}: )+")
-"""The columns' names in a row: *name: Ada Lind; role: keeper*."""
+_LABELS: Final = regex.compile(r"(?:^|(?<=; ))(?:[^;:.]{1,60}: )+")
+"""The columns' names in a row: *name: Ada Lind; role: keeper*. The key of *funders.Ada Lind: 5* is
+no such name."""
 
 Matrix = NDArray[np.float64]
 

@@ -74,7 +74,8 @@ def test_a_date_where_one_is_asked_for_counts_and_one_of_the_question_does_not()
 
 
 def test_neither_a_column_nor_the_total_nor_a_capital_alone_is_a_person_but_he_is():
-    lines = ("| Who paid | Amount |", "| --- | --- |", "| Ada Lind | 5 |", "| Total | 5 |")
+    lines = ("| Who paid | Amount |", "| --- | --- |", "| Ada Lind | 5 |", "| Total | 5 |",
+             "| lamp | payers.Bo: 5 |")  # fmt: skip
     text = "\n".join(lines)
     table = hit(text, regions=(Region(RegionKind.TABLE, 0, len(text)),))
     passage = hit("The lamp was paid for. He paid for the lamp.")
@@ -84,6 +85,7 @@ def test_neither_a_column_nor_the_total_nor_a_capital_alone_is_a_person_but_he_i
 
     assert names_somebody(table, "Who paid: Ada Lind; Amount: 5")
     assert not names_somebody(table, "Who paid: Total; Amount: 5")
+    assert names_somebody(table, "Who paid: lamp; Amount: payers.Bo: 5")
     assert not names_somebody(passage, "The lamp was paid for.")
     assert names_somebody(passage, "He paid for the lamp.")
 
