@@ -143,16 +143,16 @@ def statements_of(hit: Hit) -> tuple[Statement, ...]:
     return _statements(hit.text, hit.regions)
 
 
-def statement_of(hit: Hit, offset: int | None, wanted: Collection[str]) -> tuple[int, int, str]:
+def statement_of(hit: Hit, offset: int | None, wanted: regex.Pattern[str]) -> tuple[int, int, str]:
     """Return the start and end in the document of the statement that holds the offset, or the first
-    with the terms wanted, or else the passage's first line; and what it says."""
-    for one in statements_of(hit):
-        if offset is None:
-            is_meant = set(wanted) <= set(terms(one.said))
-        else:
-            is_meant = one.start <= offset - hit.start < one.end
-        if is_meant:
-            return hit.start + one.start, hit.start + one.end, one.said
+    that has the words wanted, better no heading; failing that, the passage's first line. Return
+    what it says, too."""
+    at = -1 if offset is None else offset - hit.start
+    holding = [one for one in statements_of(hit) if one.start <= at < one.end]
+    found = [*holding, *(one for one in statements_of(hit) if wanted.search(one.said))]
+    if found:
+        best = next((one for one in found if one.kind is not StatementKind.HEADING), found[0])
+        return hit.start + best.start, hit.start + best.end, best.said
     line = hit.text.lstrip().partition("\n")[0]
     start = hit.start + hit.text.index(line)
     return start, start + len(line), one_line(line)

@@ -63,6 +63,9 @@ LONGEST_LINE: Final = 300
 NAMES: Final = ("person", "organization", "place")
 TERMS: Final = ("concept",)
 _LINE: Final = regex.compile(r"\S[^\n]*(?<=\S)")
+_WILDCARD: Final = regex.compile(r"([\\%_])")
+_ARTICLE: Final = regex.compile(r"^(?:the|an?) ", regex.IGNORECASE)
+_PLURAL: Final = regex.compile(r"(?<=\p{L}{3}[^s\P{L}])s$")
 # A date, whole or in part; office files write a time after it.
 _ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}(?=[T ]|$)")
 
@@ -105,7 +108,7 @@ def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) 
             "workspace": workspace_id,
             "documents": documents if documents is None else list(documents),
             "patterns": [
-                "%" + regex.sub(r"([\\%_])", r"\\\1", prefix) + "%"
+                "%" + _WILDCARD.sub(r"\\\1", prefix) + "%"
                 for prefix in language.beginnings(subject)
             ],
             "count": MOST_CALLED,
@@ -205,15 +208,16 @@ class _Reader:
         most passages, quote the first."""
         named = scope_entities.named_in(self._workspace, phrase)
         entity = named[0] if len(named) == 1 else None
-        wanted = set(terms(phrase))
-        words = [regex.sub(r"([\\%_])", r"\\\1", word) for word in phrase.split()]
+        # Words may stand on two lines, and *account* is not *accounting*.
+        words = _PLURAL.sub("", _ARTICLE.sub("", phrase)).split()
         values = {
             "entity": entity and entity.entity_id,
-            "terms": list(wanted),
-            "pattern": "%" if len(wanted) == 1 else f"%{'_'.join(words)}%",
+            "terms": list(set(terms(phrase))),
+            "pattern": "%" + "_".join(_WILDCARD.sub(r"\\\1", word) for word in words) + "%",
             "documents": documents if documents is None else list(documents),
             "count": MOST_LINES,
         }
+        wanted = regex.compile(r"\s".join(map(regex.escape, words)), regex.IGNORECASE)
         rows = self._rows(sql.DOCUMENTS_MENTIONING, values)
         hits = hydrate(self._workspace, [ScoredChunk(row[2], 1.0) for row in rows])
         passages = {hit.chunk_id: hit for hit in hits}
