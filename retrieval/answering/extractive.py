@@ -375,7 +375,7 @@ def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence]
         WrittenSentence(
             one.text,
             tuple(SpanOf(numbering.number_of(chunk), *span) for chunk, *span in one.spans),
-            connections.QUOTED,
+            connections.QUOTED if one.spans else None,
             marked=(one.bold,) if one.bold else (),
         )
         for one in composed

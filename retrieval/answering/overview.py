@@ -65,6 +65,7 @@ TERMS: Final = ("concept",)
 _LINE: Final = regex.compile(r"\S[^\n]*(?<=\S)")
 _WILDCARD: Final = regex.compile(r"([\\%_])")
 _ARTICLE: Final = regex.compile(r"^(?:the|an?) ", regex.IGNORECASE)
+_SEVERAL: Final = regex.compile(r"\b(?:and|or)\b|[,;，；、和或]", regex.IGNORECASE)
 _PLURAL: Final = regex.compile(r"(?<=\p{L}{3}[^s\P{L}])s$")
 # A date, whole or in part; office files write a time after it.
 _ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}(?=[T ]|$)")
@@ -100,7 +101,8 @@ def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) 
     else. Reads documents only if the question may name one."""
     if everything := language.asked(question, []):
         return everything
-    if phrase := language.sought_in_documents(question):
+    phrase = language.sought_in_documents(question)
+    if terms(phrase):
         return Target(phrase=phrase, is_chinese=HAN.search(question) is not None)
     named: dict[UUID, Named] = {}
     for subject in language.subjects(question):
@@ -205,7 +207,7 @@ class _Reader:
 
     def of_phrase(self, phrase: str, documents: Sequence[UUID] | None) -> list[OverviewSentence]:
         """Say how many documents mention what the phrase names, or have its words; of those with
-        most passages, quote the first."""
+        most passages, quote the first. Empty if several things are meant."""
         named = scope_entities.named_in(self._workspace, phrase)
         entity = named[0] if len(named) == 1 else None
         # Words may stand on two lines, and *account* is not *accounting*.
@@ -219,6 +221,8 @@ class _Reader:
         }
         wanted = regex.compile(r"\s".join(map(regex.escape, words)), regex.IGNORECASE)
         rows = self._rows(sql.DOCUMENTS_MENTIONING, values)
+        if not rows and entity is None and _SEVERAL.search(phrase):
+            return []
         hits = hydrate(self._workspace, [ScoredChunk(row[2], 1.0) for row in rows])
         passages = {hit.chunk_id: hit for hit in hits}
         lines = []
@@ -226,10 +230,8 @@ class _Reader:
             begin, end, said = features.statement_of(passages[chunk], start, wanted)
             text = self._say.mention(title, number, said)
             lines.append(OverviewSentence(text, (ChunkSpan(chunk, begin, end),), (0, len(title))))
-        if not lines:
-            return []
         spans = tuple(span for one in lines[:MOST_CITED] for span in one.spans)
-        said = self._say.mentioned(phrase, rows[0][4], len(lines))
+        said = self._say.mentioned(phrase, rows[0][4] if rows else 0, len(lines))
         return [OverviewSentence(said, spans), *lines]
 
     def _central(self, wanted: Sequence[summaries.Stretch]) -> list[OverviewSentence]:

@@ -140,8 +140,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The subject of an overview: these documents, a section of one, the documents that mention a
-    phrase, or, with none of these, everything."""
+    """The subject of an overview: documents, a section of one, the documents that mention a phrase,
+    or, with none of these, everything."""
 
     documents: tuple[UUID, ...] = ()
     section: Section | None = None
@@ -189,11 +189,7 @@ def subjects(question: str) -> Iterator[str]:
 
 
 def sought_in_documents(question: str) -> str:
-    """Return what the question asks which documents mention; empty if it asks something else.
-
-    >>> sought_in_documents("Which documents mention Ada Lind?"), sought_in_documents("Who is Ada?")
-    ('Ada Lind', '')
-    """
+    """Return *Ada Lind* of *Which documents mention Ada Lind?*; empty for any other question."""
     found = _ASKS_WHERE.fullmatch(_POLITE.sub("", _END.sub("", " ".join(question.split()))))
     return next(filter(None, found.groups()), "").strip(_QUOTES) if found else ""
 
@@ -313,8 +309,9 @@ class English:
         return f"{title} ({about}){': ' if said else ''}{_ended(said)}"
 
     def mentioned(self, phrase: str, number: int, shown: int) -> str:
-        said = f"{number:,} {'document mentions' if number == 1 else 'documents mention'} {phrase}"
-        return f"{said}." if shown == number else f"{said}, these {shown} the most:"
+        verb = "documents mention" if number > 1 else "document mentions"
+        most = f", these {shown} the most:" if shown < number else "."
+        return f"{f'{number:,}' if number else 'No'} {verb} {phrase}{most}"
 
     def mention(self, title: str, number: int, quote: str) -> str:
         return f"{title} ({number:,} passage{'' if number == 1 else 's'}): {_ended(quote)}"
@@ -351,8 +348,8 @@ class Chinese(English):
         return f"{title}（{about}）{'：' if said else ''}{said}。"
 
     def mentioned(self, phrase: str, number: int, shown: int) -> str:
-        most = "" if shown == number else f"，以下 {shown} 份提到最多"
-        return f"有 {number:,} 份文件提到{phrase}{most}。"
+        most = f"，以下 {shown} 份提到最多：" if shown < number else "。"
+        return f"有 {number:,} 份文件提到{phrase}{most}" if number else f"没有文件提到{phrase}。"
 
     def mention(self, title: str, number: int, quote: str) -> str:
         return f"{title}（{number:,} 段）：{quote}"

@@ -312,14 +312,23 @@ def test_of_many_documents_that_mention_it_those_with_most_passages_are_shown(ca
     assert "Log 0" not in text_of(sentences)
 
 
-def test_documents_outside_the_scope_mention_nothing_and_what_none_mentions_is_not_told(
+def test_documents_outside_the_scope_mention_nothing_and_that_none_mentions_it_is_told(
     cast: rows.Cast, handbook: Document
 ):
     tides = rows.make_document(cast.workspace, "Tides", "The tide rises by four metres in May.")
 
-    assert told(cast, "Which documents mention Ada Lind?", [tides.pk]) == ([], [])
-    assert told(cast, "Which documents mention unicorns?") == ([], [])
-    assert told(cast, "Which documents mention 100%_?") == ([], [])
+    def only(question: str, scope: Sequence[UUID] | None = None) -> str:
+        [sentence], hits = told(cast, question, scope)
+        assert (sentence.spans, hits) == ((), [])
+        return sentence.text
+
+    assert only("Which documents mention Ada Lind?", [tides.pk]) == "No document mentions Ada Lind."
+    assert only("Which documents mention unicorns?") == "No document mentions unicorns."
+    assert only("Which documents mention 1_%?") == "No document mentions 1_%."
+    assert only("哪些文件提到了龙？") == "没有文件提到龙。"
+    assert told(cast, "Which documents mention unicorns and dragons?") == ([], [])
+    with access.in_workspace(cast.workspace.pk):
+        assert overview.target(cast.workspace.pk, "Which documents mention the?", None) is None
 
 
 def test_a_chinese_question_for_documents_is_told_in_chinese(cast: rows.Cast):
