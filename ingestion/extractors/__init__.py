@@ -24,7 +24,7 @@ from ingestion.extractors.extraction import (
     windows,
 )
 from ingestion.extractors.records import with_records
-from ingestion.extractors.titles import TITLE, added, naming_key, repeated_names, with_title
+from ingestion.extractors.titles import TITLE, added, is_term, repeated_names, with_title
 from kb_project.text.languages import detect_language
 from kb_project.text.regions import Region, RegionKind, is_code, prose
 
@@ -40,7 +40,7 @@ __all__ = [
     "extract_many",
 ]
 
-METHOD: Final = "linguistic-8"
+METHOD: Final = "linguistic-9"
 """Name and version of this package's method: change it if the same text yields other facts."""
 _NAMING: Final = (RegionKind.TABLE, RegionKind.CAPTION)
 """Regions besides prose that contain names."""
@@ -95,12 +95,12 @@ def _with_headings(
 ) -> Extraction:
     """Add the places where headings, too, spell out the title or a name from the prose.
 
-    A title of common words (*Bacteria*) is a term.
+    A title of common words (*Bacteria*, *9.7. Selling Shares*) is a term.
     """
     if is_code(text):
         return with_title(text, extraction, title)
     titled = with_title(prose(text, regions, (*_NAMING, RegionKind.HEADING)), extraction, title)
-    if common and set(naming_key(title).split()) <= set(common):
+    if common and is_term(title, common):
         titled = replace(titled, mentions=tuple(map(_as_term, titled.mentions)))
     if not any(region.kind == RegionKind.HEADING for region in regions):
         return titled

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import regex
 
+from ingestion.extractors.definitions import CONTROLS
 from ingestion.extractors.edges import common_words, is_no_name, is_within_code, trimmed
 from ingestion.extractors.extraction import (
     BARE,
@@ -39,8 +40,9 @@ from ingestion.extractors.extraction import (
     windows,
 )
 from ingestion.extractors.facts import Named, stated
+from ingestion.extractors.head_words import kind_of
 from ingestion.extractors.mentions import initials, longest, mention, together
-from ingestion.extractors.name_types import HONORIFICS, kind_around, kind_of
+from ingestion.extractors.name_types import HONORIFICS, kind_around
 from ingestion.extractors.titles import repeated_names, titled
 
 if TYPE_CHECKING:
@@ -82,8 +84,13 @@ _QUOTED: Final = regex.compile(r"[“\"](?P<title>[^“”\"\n]{2,80})[”\"]")
 _WORDS: Final = regex.compile(r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’]*")
 # A part of the document itself: see Section 5.20, “Library package”.
 _PART: Final = regex.compile(
-    r"(?:chapter|section|appendix|part|see)\s*[\d.A-Z]*\s*[,:]?\s*$", regex.IGNORECASE
+    r"(?:chapter|section|appendix|part|table|figure|see)\s*[\d.A-Z]*\s*[,:]?\s*$", regex.IGNORECASE
 )
+# What something is called: *the constellation known as "The Great Fish"*.
+_CALLED: Final = regex.compile(
+    r"\b(?:been|called|denoted|dubbed|expression|known as|named|or|termed|to)\s+(?:an?\s+|the\s+)?$"
+)
+_MENU: Final = regex.compile(r"(?:→|->)\s*$")
 _NUMBERED: Final = regex.compile(r"\d+(?:\.\d+)*\.?\s")
 _CODED: Final = regex.compile(r"[=<>{}|\\_/]|:\s*\d")
 _MOST_WORDS: Final = 9
@@ -225,19 +232,30 @@ def _named(doc: Doc, mentions: Sequence[FoundMention]) -> list[Named]:
 def quoted_titles(text: str, common: Collection[str] = ()) -> Iterator[FoundMention]:
     """Quotations that look like titles: all but small words capitalised, no full stop.
 
-    Quoted ``common`` words, or a single word, are as often a term.
+    Quoted ``common`` words, or a single word, are as often a term, and what something is called is
+    of unknown type.
     """
     for match in _QUOTED.finditer(text):
         title = match.group("title").strip()
-        if _is_title(title) and not _PART.search(text[max(0, match.start() - 20) : match.start()]):
-            words = [word.lower() for word in _WORDS.findall(title)]
-            is_telling = len(words) > 1 and (
-                words[-1] not in common or kind_of(title, NAME) != NAME
-            )
-            kind, source = (WORK, "quote") if is_telling else (CONCEPT, BARE)
-            found = mention(text, match.span("title"), kind, source)
-            if found:
-                yield found
+        before = text[max(0, match.start() - 20) : match.start()]
+        if not _is_title(title) or _PART.search(before):
+            continue
+        words = [word.lower() for word in _WORDS.findall(title)]
+        is_telling = len(words) > 1 and (words[-1] not in common or kind_of(title, NAME) != NAME)
+        kind = NAME if _CALLED.search(before) else WORK
+        if not is_telling or _is_shown(text, match.start(), match.end()):
+            kind = CONCEPT
+        found = mention(text, match.span("title"), kind, BARE if kind == CONCEPT else "quote")
+        if found:
+            yield found
+
+
+def _is_shown(text: str, start: int, end: int) -> bool:
+    """*the "Damage Calculations" button*, *Tools → "Mash Designer"*."""
+    behind = _WORDS.match(text, end + 1)
+    return _MENU.search(text[:start][-4:]) is not None or (
+        behind is not None and behind.group() in CONTROLS
+    )
 
 
 def _is_title(title: str) -> bool:

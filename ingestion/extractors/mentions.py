@@ -21,7 +21,7 @@ from ingestion.extractors.extraction import (
     FoundMention,
     FoundRelation,
 )
-from ingestion.extractors.name_types import kind_of
+from ingestion.extractors.head_words import kind_of
 from kb_project.text.names import normalise_name
 from kb_project.text.sentences import Span
 
@@ -74,7 +74,8 @@ def mention(
     surface = _SPACE.sub(" ", text[start:end])
     if not _is_name(surface, type_name):
         return None
-    return FoundMention(start, end, surface, kind_of(surface, type_name), source)
+    kind = type_name if source == SURE else kind_of(surface, type_name)
+    return FoundMention(start, end, surface, kind, source)
 
 
 def _is_name(surface: str, type_name: str) -> bool:

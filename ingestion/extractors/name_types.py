@@ -1,10 +1,9 @@
-"""Find a name's type from its own words and from its context, where a small model often errs.
+"""Find a name's type from its context, where a small model often errs.
 
-"Vellacott Lens Works" is a firm and "Storm Ottoline" an event, whatever a tagger makes of them
-without a sentence around, as in tables and lists of names. A model's guess is right for most
-persons and places and often wrong for the rest: what it calls an organization is as often a
-program, a heading or a spirit. So a guess counts only if something supports it, and the best
-support is the text around the name: titles, verbs of speech, kinship.
+A model's guess is right for most persons and places and often wrong for the rest: what it calls an
+organization is as often a program, a heading or a spirit. So a guess counts only if something
+supports it: the name's own words (``head_words``), what the text says that it is (``definitions``),
+or what stands around it: titles, verbs of speech, kinship.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 import regex
 
+from ingestion.extractors.definitions import said_to_be
 from ingestion.extractors.extraction import (
     CONCEPT,
     EVENT,
-    GENERIC_TYPES,
     GROUP,
     LANGUAGE,
     NAME,
@@ -25,110 +24,13 @@ from ingestion.extractors.extraction import (
     PERSON,
     PLACE,
     PRODUCT,
-    SYMBOL,
     WORK,
 )
+from ingestion.extractors.head_words import kind_of
+from ingestion.extractors.vocabulary import FAR_BEFORE, are_common, is_common
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token
-
-
-# The last word of a name (before "of"): a lens works, a harbour board, a University of …
-_HEADS: Final = {
-    ORGANIZATION: """
-        works workshop trust fund foundation society council board university college institute
-        academy bank company co corp corporation inc ltd llc plc gmbh club union association
-        committee commission agency office ministry department bureau museum library laboratory
-        observatory orchestra mutual press newspaper airlines airways railway brothers partners
-        partnership cooperative co-operative federation league congress parliament senate
-        authority service services instruments studios pictures records marine unit team
-        group project organization organisation nations army navy corps forces regiment brigade
-        legion guard guards police supply government administration command tribunal party coalition
-        alliance movement resistance network school guild fc centre center choir
-        publishing publishers publications verlag
-    """,
-    PLACE: """
-        harbour harbor island islands isle isles river lake mountain mountains street road avenue
-        square bridge beach sound quay jetty pier lighthouse county province district valley
-        peninsula cape strait bay village airport ocean sea desert forest town city campus park
-        castle palace cathedral church churchyard tower hall point reef hill hills firth fjord
-        gulf glacier canyon shoal peak abbey monastery priory temple shrine mosque theatre theater
-        stadium arena gardens wall gate plaza highway boulevard creek falls archipelago atoll coast
-        territory republic kingdom empire region zone hospital hotel motel cemetery house
-    """,
-    WORK: """
-        manual guide handbook reference standard specification howto faq tutorial primer dictionary
-        encyclopedia guidelines constitution contract license licence act bill policy report journal
-        magazine gazette gospel bible symphony sonata opera concerto notes documents
-        definition rfc ordinance law laws code charter declaration manifesto anthology chronicles
-        letters memoirs saga sagas review atlas catalogue catalog almanac
-    """,
-    EVENT: """
-        war battle festival championship championships tournament election elections olympics
-        conference convention marathon race games cup awards feast crisis depression rebellion
-        revolution uprising massacre earthquake treaty meeting summit weekend day eve sunday riots
-        mutiny siege invasion assassination dissolution partition restoration reformation era period
-        ages trial trials famine plague disaster
-    """,
-    PRODUCT: """
-        linux unix windows kernel compiler interpreter installer toolkit editor browser desktop
-        hypervisor tracker
-    """,
-}
-_KIND_OF_HEAD: Final = {word: kind for kind, words in _HEADS.items() for word in words.split()}
-# The first word of a name: Storm Ottoline, RV Agnes Tulloch, Port Ansgar, Dr Leena Varghese.
-_FIRSTS: Final = {
-    EVENT: "storm hurricane typhoon cyclone operation battle",
-    PRODUCT: "rv mv ms ss hms uss hmcs windows",
-    PLACE: "port lake mount cape isle lough loch",
-    ORGANIZATION: """
-        universidad universidade università université institut instituto istituto escola escuela
-        école unione union association asociación associazione partito partido parti fédération
-        federación confederación société sociedad società banco banque banca ministère ministerio
-    """,
-    PERSON: """
-        dr mr mrs miss sir prof professor captain king queen prince princess emperor empress pope
-        saint rev reverend uncle aunt
-    """,
-}
-_KIND_OF_FIRST: Final = {word: kind for kind, words in _FIRSTS.items() for word in words.split()}
-_RULERS: Final = """
-    king queen prince princess duke duchess count countess earl bishop archbishop abbot abbess
-    emperor empress margrave lord lady baron baroness sultan
-"""
-_PEOPLE_OF: Final = frozenset(_RULERS.split())
-_MEETING: Final = regex.compile(r"\p{Lu}\w*(?:Conf|Camp|Con|Fest)\d*")
-"""DebConf, PyCon: a meeting, by the end of its name."""
-_PART_OF_WORK: Final = regex.compile(
-    r"(?:chapter|section|part|appendix|volume) (?:\d[\d.]*|[IVXLC]+|[A-Z])\b", regex.IGNORECASE
-)
-"""*Chapter 9. Unix Services* is no firm."""
-_COUNTED: Final = regex.compile(r"[ivx]+|\d+")
-"""*World War II*: a number after what it counts."""
-_FIXED: Final = frozenset({CONCEPT, SYMBOL, *GENERIC_TYPES})
-
-
-def kind_of(surface: str, given: str) -> str:
-    """The type that the name's own words suggest, or else ``given``.
-
-    >>> kind_of("Vellacott Lens Works", "person"), kind_of("Storm Ottoline", "person")
-    ('organization', 'event')
-    >>> kind_of("Bishop of Elmham", "organization"), kind_of("Owen Lacey", "person")
-    ('person', 'person')
-    """
-    words = surface.lower().replace(".", "").split()
-    while len(words) > 2 and _COUNTED.fullmatch(words[-1]):
-        words.pop()
-    if given in _FIXED or len(words) < 2:
-        return EVENT if given == NAME and _MEETING.fullmatch(surface) else given
-    if _PART_OF_WORK.match(surface):
-        return WORK
-    if "of" in words[1:-1]:
-        head = words[words.index("of", 1) - 1]
-        return PERSON if head in _PEOPLE_OF else _KIND_OF_HEAD.get(head, given)
-    if _MEETING.fullmatch(surface.split()[-1]):
-        return EVENT
-    return _KIND_OF_HEAD.get(words[-1]) or _KIND_OF_FIRST.get(words[0]) or given
 
 
 HONORIFICS: Final = frozenset(["mr", "mr.", "dr", "dr.", "prof", "prof.", "professor"])
@@ -208,6 +110,15 @@ _VOLUME_BEHIND: Final = regex.compile(
     r"\.?\s+(?:1[6-9]|20)\d\d(?:\s\p{L}{3,9}(?:-\p{L}{3,9})?)?(?:\s\d{1,2})?\s*;\s*\d"
 )
 """*Ann Intern Med. 1973 May;78(5):751-62*: the journal that a reference names."""
+_NOT_OF_COMMON_WORDS: Final = frozenset({PERSON, PLACE, GROUP, LANGUAGE, ORGANIZATION, EVENT})
+_LATIN: Final = regex.compile(r"\p{Latin}")
+_IDEA: Final = regex.compile(r"\p{L}+(?:ism|ity)")
+"""*Stalinism*, *Christianity*: no people."""
+_GLOSS: Final = regex.compile(
+    r"(?:meaning|pronunciation|transcription|translation|transliteration)(?:\s*\([\w\s]+\))?:\s*$",
+    regex.IGNORECASE,
+)
+"""*Translation: Daughters of the Bier*: words, whoever they speak of."""
 _ACRONYM: Final = regex.compile(r"(?:\p{Lu}\.?){2,6}s?")
 
 
@@ -222,15 +133,24 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
     by_words = _kind_by_words(name)
     if _has_title(name, before):
         return PERSON, True
+    if said := said_to_be(name):
+        return said, True
     if is_phrase:
         return (CONCEPT if by_words == NAME else by_words), False
     if by_words == NAME and _is_plain(name) and _acts(name, before, after):
-        return PERSON, True
+        return (GROUP if name[-1].tag_ == "NNPS" else PERSON), True  # the Cratchits laughed
     if (guess == GROUP or name[-1].tag_ != "JJ") and _names_thing(name, before, after):
         kind = _NAMED_BY.get((guess, after.lower_ if after else ""), PRODUCT)
         return (kind if by_words == NAME else by_words), _ACRONYM.fullmatch(name.text) is None
     if by_words != NAME:
         return by_words, False
+    return _by_guess(name, guess, common)
+
+
+def _by_guess(name: Span, guess: str, common: Collection[str]) -> tuple[str, bool]:
+    before, after = _neighbour(name, -1), _neighbour(name, +1)
+    if not _is_believed(name, guess, common):
+        return (NAME if len(name) == 1 else CONCEPT), False
     if guess == PLACE and _is_plain(name) and _is_located(name, before, after):
         return PLACE, True
     if guess == PERSON and before is not None and before.lower_ == "the" and not _is_modifier(name):
@@ -238,6 +158,19 @@ def kind_around(name: Span, guess: str, common: Collection[str]) -> tuple[str, b
         is_people = len(name) == 1 and name[0].tag_ == "NNPS"
         return (GROUP, False) if is_people else (CONCEPT, True)
     return _guessed(name, guess, before, common), False
+
+
+def _is_believed(name: Span, guess: str, common: Collection[str]) -> bool:
+    """Not of common words (*Page Down*), of another script, nor at ideas taken for peoples."""
+    if not _LATIN.search(name.text) or (guess == GROUP and _IDEA.fullmatch(name.text)):
+        return False
+    if _GLOSS.search(name.doc.text[max(0, name.start_char - 40) : name.start_char]):
+        return False
+    return guess not in _NOT_OF_COMMON_WORDS or not are_common(_words(name), common)
+
+
+def _words(name: Span) -> list[str]:
+    return [token.lower_ for token in name if token.is_alpha]
 
 
 def _kind_by_words(name: Span) -> str:
@@ -273,7 +206,9 @@ def _is_term(name: Span, guess: str, common: Collection[str]) -> bool:
         return True
     if len(name) == 1:
         return bool(name[0].is_sent_start) and guess in (NAME, ORGANIZATION, PRODUCT, WORK, EVENT)
-    if guess == PERSON and len(first) > 2 and first in common:
+    # Short words are often given names, too: Kit, Max.
+    is_word = len(first) > 3 and is_common(first, FAR_BEFORE)
+    if guess == PERSON and (is_word or (len(first) > 2 and first in common)):
         return True
     return last in common or ("-" in name.text and _has_common(name, common))
 
@@ -319,8 +254,8 @@ def _neighbour(name: Span, step: int) -> Token | None:
 
 def _has_title(name: Span, before: Token | None) -> bool:
     """*Mr. Scrooge*, *the engineer Ada Lind*."""
-    is_addressed = name[0].lower_ in HONORIFICS | FORMS_OF_ADDRESS
-    if is_addressed and len(name) > 1 and not name[1].is_punct:  # MS-DOS is no lady
+    is_addressed = name[0].lower_ in HONORIFICS | FORMS_OF_ADDRESS and name[0].text != "MS"
+    if is_addressed and len(name) > 1 and not name[1].is_punct:
         return True
     if before is None or before.lower_ not in _BEFORE_PERSON or before.pos_ == "VERB":
         return False
@@ -361,6 +296,8 @@ def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:
     is_owner = after is not None and after.lower_ in _GENITIVE
     if before is None or is_owner or _is_modifier(name) or name[-1].tag_ == "VBG":
         return False
+    if after is not None and after.text.startswith("/"):
+        return False  # "in Anglo/Saxon countries"
     if before.text == "," and before.i:
         return before.doc[before.i - 1].ent_type_ in ("GPE", "LOC")
     return before.lower_ in _BEFORE_PLACE
@@ -368,9 +305,10 @@ def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:
 
 def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
     """*the dpkg package*, *the program Alien*, *the Firefox web browser*, *Apache 2.4*."""
+    is_phrase = len(name) > 1 and are_common(_words(name))  # "Room Temperature 0.935"
     if _VERSION_BEHIND.match(_text_behind(name)):
-        return True
-    if name[-1].tag_ not in ("NNP", "NNPS", "JJ"):
+        return not is_phrase and name.text.lower() not in _THINGS  # nor "Version 1.8"
+    if is_phrase or name[-1].tag_ not in ("NNP", "NNPS", "JJ"):
         return False
     things = _WHAT_HAS_A_NAME if _ACRONYM.fullmatch(name.text) else _THINGS
     head = name.root.head

@@ -11,6 +11,7 @@ import regex
 from ingestion.extractors.edges import is_no_name
 from ingestion.extractors.extraction import AGAIN, NAME, Extraction, FoundMention
 from ingestion.extractors.mentions import mention
+from ingestion.extractors.vocabulary import are_common
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.words import fold, words
 
@@ -33,6 +34,13 @@ def naming_key(title: str) -> str:
     bare = _PARENTHESIS.sub("", title)
     named = _SECTION.match(bare)
     return normalise_name(bare[named.end() :] if named else bare) or normalise_name(title)
+
+
+def is_term(title: str, common: Collection[str]) -> bool:
+    """Whether a title names nothing: it has only the document's ``common`` words, or a section's
+    number before common English ones."""
+    words = naming_key(title).split()
+    return set(words) <= set(common) or (bool(_SECTION.match(title)) and are_common(words, common))
 
 
 def with_title(text: str, extraction: Extraction, title: str) -> Extraction:

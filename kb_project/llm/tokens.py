@@ -51,6 +51,14 @@ def _count(text: str) -> int:
     return sum(len(encoding.encode_ordinary(text[a:b])) for a, b in _pieces(text))
 
 
+def number_of(text: str) -> int | None:
+    """Return the token that ``text`` is, None if it is several. The lower, the more frequent."""
+    try:
+        return _encoding().encode_single_token(text)
+    except KeyError:
+        return None
+
+
 def token_starts(text: str) -> NDArray[np.int64]:
     """Return the character offset at which each token begins, ascending.
 

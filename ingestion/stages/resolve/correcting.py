@@ -24,7 +24,7 @@ from ingestion.extractors.extraction import (
     SURE,
     WORK,
 )
-from ingestion.extractors.name_types import kind_of
+from ingestion.extractors.head_words import kind_of
 from ingestion.extractors.titles import TITLE
 from ingestion.resolution.keys import key_of_name
 
@@ -127,6 +127,6 @@ def _by_its_words(mention: FoundMention, known: Mapping[str, str]) -> FoundMenti
     kinds = [known.get(word) for word in words]
     if kinds[-1] == PERSON:
         return replace(mention, type=PERSON)
-    if PRODUCT in kinds and _SMALL.isdisjoint(words):
+    if PRODUCT in kinds and _SMALL.isdisjoint(words) and not words[0].endswith("ing"):
         return replace(mention, type=PRODUCT)
     return mention

@@ -23,6 +23,7 @@ from ingestion.extractors.extraction import NAME, PERSON, FoundClaim, FoundFragm
 from ingestion.extractors.mentions import GAP, stands_for
 from ingestion.extractors.name_types import FORMS_OF_ADDRESS
 from ingestion.extractors.periods import Period
+from ingestion.extractors.vocabulary import are_common
 from ingestion.models import MentionPosition
 from ingestion.resolution.keys import NAME_LENGTH, Ref, entity_id, key_of_name, pair_of
 from ingestion.resolution.overrides import PLAIN, Meaning, NameResolution
@@ -233,7 +234,10 @@ def stand_ins(keys: Iterable[tuple[str, str]]) -> dict[str, str]:
         word: next(iter(full))
         for word, full in holders.items()
         if len(full) == 1
-        and (types.get(word) == PERSON or (word in last and types.get(word) == NAME))
+        and (
+            types.get(word) == PERSON
+            or (word in last and types.get(word) == NAME and not are_common([word]))
+        )
     }
 
 

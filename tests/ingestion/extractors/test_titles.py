@@ -7,6 +7,7 @@ from ingestion.extractors import extract, extract_many
 from ingestion.extractors.extraction import STATED, Extraction, FoundMention, FoundRelation
 from ingestion.extractors.titles import (
     added,
+    is_term,
     known_name_mentions,
     naming_key,
     repeated_names,
@@ -28,6 +29,19 @@ from kb_project.text.regions import Region, RegionKind
 )
 def test_a_title_names_what_stands_before_its_parenthesis(title, key):
     assert naming_key(title) == key
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Bacteria", True),
+        ("9.7. Selling Shares", True),
+        ("9.7. Selling Skarrow", False),
+        ("Dark River", False),
+    ],
+)
+def test_a_sections_title_of_common_words_is_a_term_a_works_is_not(title: str, expected: bool):
+    assert is_term(title, {"bacteria"}) == expected
 
 
 def make_mention(text: str, surface: str, type_name: str = "name") -> FoundMention:

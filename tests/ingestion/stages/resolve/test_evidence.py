@@ -37,6 +37,12 @@ def test_a_name_with_a_products_in_it_is_nobody():
     assert kinds(corrected(found)) == ["product", "product"]
 
 
+def test_what_is_done_with_a_product_is_none():
+    found = said(("GnuCash", "product", SURE), ("Migrating GnuCash", "name", "propn"))
+
+    assert kinds(corrected(found)) == ["product", "name"]
+
+
 def test_a_kind_that_the_name_itself_tells_stays():
     found = said(("Debian", "product", SURE), ("Debian Foundation", "organization", "ner"))
 

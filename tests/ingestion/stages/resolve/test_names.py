@@ -289,6 +289,7 @@ def test_in_a_document_without_the_full_name_it_stays_by_itself(workspace: Works
         ([("ada maria lind", PERSON), ("maria", PERSON)], {}),
         ([("ada lind", PERSON), ("lind", "name")], {"lind": "ada lind"}),
         ([("ada lind", PERSON), ("ada", "name")], {}),
+        ([("scrub account", PERSON), ("account", "name")], {}),
         ([("lind", PERSON)], {}),
         ([], {}),
     ],
