@@ -6,6 +6,7 @@ Every refresh that finds another graph than the last one replaces these rows
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from ingestion.models.communities import Community
@@ -92,9 +93,13 @@ class LoneDocument(models.Model):
 
 
 class StructureState(TenantModel):
-    """The graph that a workspace's rows of this module were computed from, by its ``digest``."""
+    """The graph that a workspace's rows of this module were computed from, by its ``digest``.
+
+    ``topics`` have changed since.
+    """
 
     digest = models.CharField(max_length=64)
+    topics = ArrayField(models.UUIDField(), default=list)
     seconds = models.FloatField()
     computed_at = models.DateTimeField(auto_now=True)
 

@@ -165,6 +165,7 @@ def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:
         with temporary_rows("new_members", pair, _named(found.joined, entities)):
             run_sql(sql.JOIN, workspace)
     run_sql(sql.MARK, {**workspace, "ids": found.changed})
+    run_sql(sql.NOTE_CHANGED, workspace)
 
 
 def _named(

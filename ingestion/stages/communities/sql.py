@@ -90,6 +90,16 @@ UPDATE ingestion_community SET is_changed = true
 WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[]) AND NOT is_changed
 """
 
+# Those that a report is to be written on, for whoever comes to them after the reports do.
+NOTE_CHANGED: Final[LiteralString] = """
+UPDATE ingestion_structurestate
+SET topics = ARRAY(SELECT unnest(topics)
+                    UNION
+                   SELECT id FROM ingestion_community
+                    WHERE workspace_id = %(workspace)s AND is_changed)
+WHERE workspace_id = %(workspace)s
+"""
+
 LEAVE: Final[LiteralString] = """
 DELETE FROM ingestion_communitymember AS member
 USING left_members AS gone

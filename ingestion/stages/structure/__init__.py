@@ -64,7 +64,8 @@ def renew(workspace_id: UUID) -> int:
         entities = Entity.objects.in_workspace(workspace_id)
         if state and _is_long_and_recent(state):
             digest = f"{METHOD}:"  # of no graph: the next time, all are looked at
-            given |= _changed(given, entities)
+            given["topics"] = [id_ for id_ in state.topics if id_ != given["rest"]]
+            given |= _inside(given, entities)
         else:
             # First, so that whatever changes meanwhile is looked at next time.
             [(found,)] = run_sql(sql.DIGEST, given)
@@ -88,10 +89,10 @@ def renew(workspace_id: UUID) -> int:
         if given["topics"] is None:
             states.update_or_create(
                 workspace_id=workspace_id,
-                defaults={"digest": digest, "seconds": time.monotonic() - started},
+                defaults={"digest": digest, "topics": [], "seconds": time.monotonic() - started},
             )
         else:
-            states.update(digest=digest)
+            states.update(digest=digest, topics=[])
     return len(standings) + len(bridges) + len(alone)
 
 
@@ -100,14 +101,13 @@ def _is_long_and_recent(state: StructureState) -> bool:
     return is_of_method and is_long_and_recent(state.seconds, state.computed_at)
 
 
-def _changed(given: dict[str, Any], entities: QuerySet[Entity]) -> dict[str, Any]:
-    """The topics that changed, whoever is inside, and these with whoever is linked to them."""
-    given = {**given, "topics": [id_ for (id_,) in run_sql(sql.CHANGED, given)]}
+def _inside(given: dict[str, Any], entities: QuerySet[Entity]) -> dict[str, list[UUID]]:
+    """Whoever is inside the topics, and these with whoever is linked to them."""
     members = {id_ for (id_,) in run_sql(sql.MEMBERS, given)}
     near = [id_ for (id_,) in run_sql(sql.NEAR, given)]
     named = _named(entities.filter(id__among=near))
     inside = [id_ for id_ in named if id_ in members]
-    return {"topics": given["topics"], "named": named, "inside": inside}
+    return {"named": named, "inside": inside}
 
 
 def _named(entities: QuerySet[Entity]) -> list[UUID]:

@@ -37,12 +37,7 @@ SELECT md5(concat_ws(' ',
            WHERE workspace_id = %(workspace)s) AS searched)))
 """
 
-# Topics of which anything has changed since their report, the members of some topics, and these
-# with all that a fact or claim links to one of them.
-CHANGED: Final[LiteralString] = """
-SELECT id FROM ingestion_community
- WHERE workspace_id = %(workspace)s AND is_changed AND id <> %(rest)s
-"""
+# The members of some topics, and these with all that a fact or claim links to one of them.
 MEMBERS: Final[LiteralString] = """
 SELECT DISTINCT entity_id FROM ingestion_communitymember
  WHERE workspace_id = %(workspace)s AND community_id = ANY (%(topics)s::uuid[])

@@ -5,7 +5,15 @@ from uuid import UUID
 
 import pytest
 
-from ingestion.models import Community, CommunityMember, Entity, IngestionJob, JobKind, Relationship
+from ingestion.models import (
+    Community,
+    CommunityMember,
+    Entity,
+    IngestionJob,
+    JobKind,
+    Relationship,
+    StructureState,
+)
 from ingestion.models.communities import other_topics_id
 from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import communities
@@ -120,6 +128,26 @@ def test_only_the_community_that_grew_is_marked(workspace: Workspace):
     assert set(rows(workspace)) == before
     changed = [one for one in rows(workspace).values() if one.is_changed]
     assert [new.pk in members(workspace)[one.pk] for one in changed] == [True]
+
+
+def test_what_changed_is_noted_for_who_comes_after_the_reports(workspace: Workspace):
+    make_clique(workspace, "Ada Bea Cid Dan Eve")
+    make_clique(workspace, "Pam Quin Rob Sue Tom")
+    run(workspace)
+    mark_done(workspace)
+    with access.in_workspace(workspace.pk):
+        StructureState.objects.create(workspace=workspace, digest="d", seconds=9.0)
+        [first, *_] = changed = sorted(rows(workspace))[:2]
+        Community.objects.in_workspace(workspace).filter(pk=first).update(is_changed=True)
+    run(workspace)
+    mark_done(workspace)
+    with access.in_workspace(workspace.pk):
+        Community.objects.in_workspace(workspace).filter(pk__in=changed).update(is_changed=True)
+    run(workspace)
+
+    with access.in_workspace(workspace.pk):
+        [state] = StructureState.objects.in_workspace(workspace)
+    assert sorted(state.topics) == changed
 
 
 def test_a_community_that_is_gone_takes_its_report_along(workspace: Workspace):
