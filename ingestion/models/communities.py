@@ -30,7 +30,7 @@ class Community(TenantModel):
     """A group of entities that belong together. Level 0 is the root level.
 
     ``is_changed`` requests a new report. ``title`` says what sets it apart from its siblings; a
-    report that a model wrote may carry another.
+    report that a model wrote may carry another. ``titled_at`` is set where that takes long.
     """
 
     level = models.PositiveSmallIntegerField()
@@ -38,6 +38,7 @@ class Community(TenantModel):
     size = models.PositiveIntegerField(help_text="Entities, those of sub-communities included.")
     is_changed = models.BooleanField(default=True)
     title = models.CharField(max_length=300, default="", db_default="", blank=True)
+    titled_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -2,7 +2,7 @@
 
 Topics beside each other are titled together (``titles``), and again when one of them changed or
 when one above them was renamed; all others keep the title they have. Thousands beside each other
-are titled each by itself.
+are titled each by itself, and large ones, of which a change moves little, once a day.
 """
 
 from __future__ import annotations
@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain, groupby
 from struct import Struct
 from typing import Any, Final
 from uuid import UUID
 
+from django.utils import timezone
+
 from ingestion.models.communities import OTHER_TOPICS, other_topics_id
+from ingestion.stage import ALL_AFTER
 from ingestion.stages.reports import sections, titles_sql as sql
 from ingestion.stages.reports.sections import Passage
 from ingestion.stages.reports.titles import Name, Section, TitleSubject, titles
@@ -31,7 +35,8 @@ MOST_MEMBERS: Final = 500
 
 
 LARGE: Final = 100_000
-"""Members of topics whose chief ones are sought among the ``FIRST`` of all entities: the roots."""
+"""Members of topics beside each other, mostly the roots, that are titled once a day, and whose
+chief ones are sought among the ``FIRST`` of all entities."""
 FIRST: Final = 20_000
 MENTION: Final = Struct("!16si")
 """The passage of a mention, and where it begins."""
@@ -47,6 +52,7 @@ class _Topic:
     title: str
     is_changed: bool
     size: int
+    titled_at: datetime | None
 
 
 def renew_titles(workspace_id: UUID) -> int:
@@ -66,6 +72,7 @@ def renew_titles(workspace_id: UUID) -> int:
     }
     run_sql(sql.SAVE_TITLES, values)
     run_sql(sql.MARK_RENAMED, values)
+    run_sql(sql.MARK_TITLED, {"workspace": workspace_id, "ids": naming.large})
     return len(renamed)
 
 
@@ -80,6 +87,8 @@ class _Naming:
         self._paths: dict[UUID | None, tuple[str, ...]] = {None: (OTHER_TOPICS,)}
         self._renamed: set[UUID | None] = set()
         self.given: dict[UUID, str] = {}
+        self.large: list[UUID] = []
+        """The large topics that were titled now."""
 
     def add_level(self, topics: Sequence[_Topic]) -> None:
         siblings = {
@@ -92,6 +101,7 @@ class _Naming:
         for parent, group in siblings.items():
             self.given |= {one.id: one.title for one in group}
             if wanted := [subjects[id_] for id_ in due[parent]]:
+                self.large += due[parent] if _are_large(group) else []
                 together = [wanted] if len(group) <= MOST_TOGETHER else [[one] for one in wanted]
                 for siblings_asked in together:
                     self.given |= titles(siblings_asked, self._paths[parent])
@@ -99,9 +109,12 @@ class _Naming:
 
     def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:
         """The topics to be titled again."""
-        new = [one for one in siblings if one.is_changed or not one.title]
+        own = [one for one in siblings if one.id != self._rest]
+        new = [one for one in own if one.is_changed or not one.title]
+        if _are_large(siblings) and all(map(_is_titled, own)):
+            new = []
         are_all = parent in self._renamed or (new and len(siblings) <= MOST_TOGETHER)
-        return [one.id for one in (siblings if are_all else new) if one.id != self._rest]
+        return [one.id for one in (own if are_all else new)]
 
     def _add_paths(self, parent: UUID | None, group: Iterable[_Topic]) -> None:
         above, is_renamed = self._paths[parent], parent in self._renamed
@@ -164,3 +177,11 @@ class _Naming:
                 if chunk in divided
             )
         return found
+
+
+def _are_large(siblings: Sequence[_Topic]) -> bool:
+    return len(siblings) <= MOST_TOGETHER and sum(one.size for one in siblings) >= LARGE
+
+
+def _is_titled(one: _Topic) -> bool:
+    return one.titled_at is not None and timezone.now() - one.titled_at < ALL_AFTER

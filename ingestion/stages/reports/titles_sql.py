@@ -7,7 +7,7 @@ from typing import Final, LiteralString
 from ingestion.stages.reports.sql import MEMBER
 
 COMMUNITIES: Final[LiteralString] = """
-SELECT level, parent_id, id, title, is_changed, size FROM ingestion_community
+SELECT level, parent_id, id, title, is_changed, size, titled_at FROM ingestion_community
 WHERE workspace_id = %(workspace)s
 ORDER BY level, parent_id NULLS FIRST, id
 """
@@ -99,6 +99,11 @@ UPDATE ingestion_community AS community SET title = named.title
 FROM unnest(%(ids)s::uuid[], %(titles)s::text[]) AS named (id, title)
 WHERE community.workspace_id = %(workspace)s AND community.id = named.id
   AND community.id = ANY (%(ids)s::uuid[])
+"""
+
+MARK_TITLED: Final[LiteralString] = """
+UPDATE ingestion_community SET titled_at = now()
+WHERE workspace_id = %(workspace)s AND id = ANY (%(ids)s::uuid[])
 """
 
 # A title says what sets a topic apart, so it may change when another topic does.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from ingestion.models import Community, Document
 from ingestion.stages.reports import naming
@@ -121,3 +124,43 @@ def test_a_report_under_another_title_is_written_again(carol: Carol):
 
     assert report_of(room).title == title
     assert not marked(carol.workspace)
+
+
+@pytest.mark.parametrize(("hours", "is_titled"), [(1, False), (25, True)])
+def test_large_topics_beside_each_other_are_titled_once_a_day(
+    carol: Carol, monkeypatch, hours: int, is_titled: bool
+):
+    homes = [
+        make_community(carol.workspace, [carol.bob, carol.tim]),
+        make_community(carol.workspace, [carol.scrooge, carol.marley, carol.fred]),
+    ]
+    room = make_community(carol.workspace, [carol.fred], parent=homes[1])
+    monkeypatch.setattr(naming, "LARGE", 5)
+    run(carol.workspace, None)
+    before = titles_in(carol.workspace)
+    with access.in_workspace(carol.workspace.pk):
+        topics = Community.objects.in_workspace(carol.workspace)
+        assert not topics.get(pk=room.pk).titled_at
+        topics.update(title="Another title", is_changed=True)
+        topics.filter(level=0).update(titled_at=timezone.now() - timedelta(hours=hours))
+
+    renew(carol.workspace)
+
+    now = titles_in(carol.workspace)
+    assert (now[str(homes[0].pk)] == before[str(homes[0].pk)]) == is_titled
+    assert now[str(room.pk)] == before[str(room.pk)]
+
+
+def test_a_large_topic_that_is_new_is_titled_with_those_beside_it(carol: Carol, monkeypatch):
+    homes = [make_community(carol.workspace, [carol.bob, carol.tim])]
+    monkeypatch.setattr(naming, "LARGE", 2)
+    run(carol.workspace, None)
+    before = titles_in(carol.workspace)
+    retitle(homes[0], "Another title")
+    homes.append(make_community(carol.workspace, [carol.scrooge, carol.marley]))
+
+    renew(carol.workspace)
+
+    now = titles_in(carol.workspace)
+    assert now[str(homes[0].pk)] == before[str(homes[0].pk)]
+    assert now[str(homes[1].pk)]
