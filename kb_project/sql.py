@@ -20,6 +20,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from pgvector.psycopg import register_vector
 from psycopg import sql
 from psycopg.abc import Buffer
+from psycopg.pq import Format
 from psycopg.types.array import ListDumper
 
 Query = LiteralString | sql.Composed
@@ -39,6 +40,17 @@ def run_sql(query: Query, params: Params = (), *, using: str = DEFAULT_DB_ALIAS)
     with connections[using].cursor() as cursor:
         cursor.execute(query, params)
         return list(cursor.fetchall()) if cursor.description else []
+
+
+def packed_sql(query: Query, params: Params = ()) -> list[Row]:
+    """Return the rows of one query, some of whose columns are bytes.
+
+    They come as they are. Written out in digits, as usual, a million ids take six times the memory.
+    """
+    with connection.cursor() as cursor:
+        cursor.cursor.format = Format.BINARY
+        cursor.execute(query, params)
+        return list(cursor.fetchall())
 
 
 def stream_sql(query: Query, params: Params = ()) -> Iterator[Row]:

@@ -30,7 +30,7 @@ from kb_project.graph.walk_index import (
     build,
 )
 from kb_project.ports import Ports
-from kb_project.sql import bulk_plans, run_sql
+from kb_project.sql import bulk_plans, packed_sql
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -101,19 +101,19 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
 
 def _entities(workspace_id: uuid.UUID) -> Entities:
     values = {"workspace": workspace_id, "generic": sorted(GENERIC_TYPES)}
-    [(ids, keys, generic, names)] = run_sql(ENTITIES, values)
+    [(ids, keys, generic, names)] = packed_sql(ENTITIES, values)
     are_generic = np.frombuffer(generic.encode(), np.uint8) == ord("1")
     are_common = [*map(str.islower, texts_of(names, ids))]
     return Entities(bytes(ids), texts_of(keys, ids), are_generic, are_common)
 
 
 def _aliases(workspace_id: uuid.UUID) -> Aliases:
-    [(keys, entities)] = run_sql(ALIASES, {"workspace": workspace_id})
+    [(keys, entities)] = packed_sql(ALIASES, {"workspace": workspace_id})
     return Aliases(texts_of(keys, entities), bytes(entities))
 
 
 def _mentions(workspace_id: uuid.UUID) -> Mentions:
-    [(chunks, entities)] = run_sql(MENTIONS, {"workspace": workspace_id})
+    [(chunks, entities)] = packed_sql(MENTIONS, {"workspace": workspace_id})
     return Mentions(bytes(chunks), bytes(entities), np.ones(len(chunks) // ID_BYTES, np.int32))
 
 

@@ -30,7 +30,7 @@ from ingestion.stages.communities.clustering import Cluster, hierarchy
 from ingestion.stages.communities.graph import PLACES, Graph, Indexes
 from kb_project.graph.compact import ID_BYTES, NOWHERE, Ids, IdsByPlace
 from kb_project.ports import Ports
-from kb_project.sql import Columns, bulk_plans, copy_into, run_sql, temporary_rows
+from kb_project.sql import Columns, bulk_plans, copy_into, packed_sql, run_sql, temporary_rows
 from workspaces import access
 
 # Shared members divided by the members of both: below this it is a different community.
@@ -76,7 +76,7 @@ def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
     workspace_id = job.workspace_id
     with access.in_workspace(workspace_id), bulk_plans():
         # Entities made since then have no number, and wait for the next refresh.
-        [(ids,)] = run_sql(sql.ENTITIES, {"workspace": workspace_id})
+        [(ids,)] = packed_sql(sql.ENTITIES, {"workspace": workspace_id})
         entities = Ids.of_bytes(bytes(ids))
         old = _load(workspace_id, entities)
         graph = _graph(workspace_id, entities)
@@ -108,7 +108,7 @@ def _clusters(
 
 def _load(workspace_id: UUID, entities: Ids) -> dict[UUID, Group]:
     """The communities by id, parts before what they are part of."""
-    rows = run_sql(sql.COMMUNITIES, {"workspace": workspace_id})
+    rows = packed_sql(sql.COMMUNITIES, {"workspace": workspace_id})
     packed = [members for *_, members in rows if members is not None]
     places = entities.places_packed(b"".join(packed))
     ends = np.cumsum([len(members) // ID_BYTES for members in packed], dtype=np.int64)
@@ -127,7 +127,7 @@ def _load(workspace_id: UUID, entities: Ids) -> dict[UUID, Group]:
 
 def _graph(workspace_id: UUID, entities: Ids) -> Graph:
     """The workspace's graph, without the sentences that it rests on."""
-    [(sources, targets, weights)] = run_sql(sql.LINKS, {"workspace": workspace_id})
+    [(sources, targets, weights)] = packed_sql(sql.LINKS, {"workspace": workspace_id})
     ends, are_known = _numbered(entities, sources, targets)
     return Graph.of(len(entities), ends, np.frombuffer(weights, ">f8")[are_known].astype(float))
 
@@ -139,7 +139,7 @@ def _sentences(
     of = None if nodes is None else [entities[node] for node in nodes]
     values = {"workspace": workspace_id, "places": PLACES, "entities": of}
     statement = sql.SENTENCES if nodes is None else sql.SENTENCES_OF
-    [(sources, targets, sentences)] = run_sql(statement, values)
+    [(sources, targets, sentences)] = packed_sql(statement, values)
     ends, are_known = _numbered(entities, sources, targets)
     return ends, np.frombuffer(sentences, ">i8").reshape(-1, 2)[are_known].astype(np.int64)
 

@@ -23,7 +23,7 @@ from ingestion.stage import ALL_AFTER
 from ingestion.stages.reports import sections, titles_sql as sql
 from ingestion.stages.reports.sections import Passage
 from ingestion.stages.reports.titles import Name, Section, TitleSubject, titles
-from kb_project.sql import run_sql
+from kb_project.sql import packed_sql, run_sql
 
 MOST_NAMES: Final = 15
 """Members that a topic may be named after."""
@@ -148,7 +148,7 @@ class _Naming:
         chiefs += run_sql(sql.CHIEF, {**values, "ids": [id_ for id_ in ids if id_ not in known]})
         values["chief_of"] = [community for community, _ in chiefs]
         values["chiefs"] = [entity for _, entity in chiefs]
-        mentions = [(id_, bytes(packed)) for id_, packed in run_sql(sql.MENTIONS, values)]
+        mentions = [(id_, bytes(packed)) for id_, packed in packed_sql(sql.MENTIONS, values)]
         named = {chunk for _, packed in mentions for chunk, _ in MENTION.iter_unpack(packed)}
         missing = [UUID(bytes=chunk) for chunk in named - self._passages.keys()]
         found = sections.passages(self._workspace_id, missing)

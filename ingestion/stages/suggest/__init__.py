@@ -36,7 +36,7 @@ from ingestion.stages.suggest import blocks, changes, naming, sql, weighing
 from ingestion.stages.suggest.features import Candidate, Reason, Suggestion
 from ingestion.stages.suggest.links import Links
 from kb_project.ports import Ports
-from kb_project.sql import bulk_plans, run_sql, run_sql_count, stream_sql
+from kb_project.sql import bulk_plans, packed_sql, run_sql, run_sql_count, stream_sql
 from workspaces import access
 
 MOST_WRITTEN: Final = 5000
@@ -81,8 +81,8 @@ def _is_recent(state: SuggestionState | None) -> TypeGuard[SuggestionState]:
 
 def _names(workspace_id: uuid.UUID) -> changes.Names:
     values = {"workspace": workspace_id, "exact": [SYMBOL]}
-    [(ids, digests, keys)] = run_sql(sql.DIGESTS, values)
-    aliases = changes.Digests(*map(bytes, run_sql(sql.DIGESTS_OF_ALIASES, values)[0]))
+    [(ids, digests, keys)] = packed_sql(sql.DIGESTS, values)
+    aliases = changes.Digests(*map(bytes, packed_sql(sql.DIGESTS_OF_ALIASES, values)[0]))
     return changes.names_of(changes.Digests(bytes(ids), bytes(digests)), keys, aliases)
 
 
@@ -133,7 +133,7 @@ def _load(
     Call in the workspace's scope.
     """
     values = {"workspace": workspace_id, "ids": ids}
-    [(sources, targets)] = run_sql(sql.LINKS if ids is None else sql.LINKS_OF, values)
+    [(sources, targets)] = packed_sql(sql.LINKS if ids is None else sql.LINKS_OF, values)
     links = Links(bytes(sources), bytes(targets))
     return _named(workspace_id, ids, links)
 

@@ -18,7 +18,7 @@ from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, of_le
 from ingestion.stages.tree.layout import KEY_LENGTH, Layout
 from ingestion.vectors.chunks import vectors_of
 from kb_project.llm.ports import Vectors
-from kb_project.sql import ROWS_AT_ONCE, run_sql
+from kb_project.sql import ROWS_AT_ONCE, packed_sql, run_sql
 from kb_project.text.regions import Region, from_json
 from kb_project.text.words import one_line
 
@@ -53,7 +53,7 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
 
 def leaf_items(values: dict[str, Any]) -> Iterator[Item]:
     """The passages of documents of one, without their texts."""
-    rows = run_sql(sql.LEAVES, {**values, "length": KEY_LENGTH})
+    rows = packed_sql(sql.LEAVES, {**values, "length": KEY_LENGTH})
     vectors = _vectors([row[-1] for row in rows])
     for (id_, digest, tokens, _), vector in zip(rows, vectors, strict=True):
         yield Item(id_, is_chunk=True, text="", tokens=tokens, vector=vector, digest=digest)
@@ -76,7 +76,7 @@ class StoredNode:
 
 def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, StoredNode]]:
     """Nodes with their document."""
-    rows = run_sql(sql.NODES, values)
+    rows = packed_sql(sql.NODES, values)
     quotes: defaultdict[UUID, list[Quote]] = defaultdict(list)
     ids = [row[1] for row in rows]
     for node, *place, quote in run_sql(
