@@ -39,7 +39,9 @@ LEAST_OVERLAP: Final = 0.3
 LARGE: Final = 10_000
 """Entities that are more than three sentences can name: what they rest on need not be asked."""
 
-Membership = tuple[UUID, int]
+Id = bytes
+"""Of a community: an object of its own for each of a hundred thousand ids is hashed in Python."""
+Membership = tuple[Id, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,14 @@ class Group:
     ``size`` is what the row says: it differs from the members if an entity has been deleted.
     """
 
-    id: UUID
+    id: Id
     level: int
-    parent: UUID | None
+    parent: Id | None
     members: frozenset[int]
     size: int
 
     @property
-    def without_members(self) -> tuple[int, UUID | None, int]:
+    def without_members(self) -> tuple[int, Id | None, int]:
         return self.level, self.parent, self.size
 
 
@@ -66,8 +68,8 @@ class Changes:
 
     added: list[Group] = field(default_factory=list)
     moved: list[Group] = field(default_factory=list)
-    removed: list[UUID] = field(default_factory=list)
-    changed: list[UUID] = field(default_factory=list)
+    removed: list[Id] = field(default_factory=list)
+    changed: list[Id] = field(default_factory=list)
     joined: list[Membership] = field(default_factory=list)
     left: list[Membership] = field(default_factory=list)
 
@@ -106,15 +108,15 @@ def _clusters(
     return clusters
 
 
-def _load(workspace_id: UUID, entities: Ids) -> dict[UUID, Group]:
+def _load(workspace_id: UUID, entities: Ids) -> dict[Id, Group]:
     """The communities by id, parts before what they are part of."""
     rows = packed_sql(sql.COMMUNITIES, {"workspace": workspace_id})
     packed = [members for *_, members in rows if members is not None]
     places = entities.places_packed(b"".join(packed))
     ends = np.cumsum([len(members) // ID_BYTES for members in packed], dtype=np.int64)
     read = iter(np.split(places, ends[:-1]) if packed else [])
-    found: dict[UUID, Group] = {}
-    parts: defaultdict[UUID | None, list[frozenset[int]]] = defaultdict(list)
+    found: dict[Id, Group] = {}
+    parts: defaultdict[Id | None, list[frozenset[int]]] = defaultdict(list)
     for id_, level, parent, size, members_read in rows:
         if members_read is None:
             members = frozenset[int]().union(*parts[id_])
@@ -154,7 +156,7 @@ def _numbered(entities: Ids, sources: bytes, targets: bytes) -> tuple[Indexes, N
 def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:
     workspace = {"workspace": workspace_id}
     if found.removed:
-        run_sql(sql.REMOVE, {**workspace, "ids": found.removed})
+        run_sql(sql.REMOVE, {**workspace, "ids": [*map(_uuid, found.removed)]})
     _add(workspace_id, found.added)
     _move(workspace, found.moved)
     pair: Columns = {"community_id": "uuid", "entity_id": "uuid"}
@@ -164,19 +166,26 @@ def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:
     if found.joined:
         with temporary_rows("new_members", pair, _named(found.joined, entities)):
             run_sql(sql.JOIN, workspace)
-    run_sql(sql.MARK, {**workspace, "ids": found.changed})
+    run_sql(sql.MARK, {**workspace, "ids": [*map(_uuid, found.changed)]})
     run_sql(sql.NOTE_CHANGED, workspace)
 
 
 def _named(
     memberships: Iterable[Membership], entities: Sequence[UUID]
-) -> Iterator[tuple[UUID, UUID]]:
-    return ((community, entities[member]) for community, member in memberships)
+) -> Iterator[tuple[UUID | None, UUID]]:
+    return ((_uuid(community), entities[member]) for community, member in memberships)
+
+
+def _uuid(id_: Id | None) -> UUID | None:
+    return None if id_ is None else UUID(bytes=id_)
 
 
 def _add(workspace_id: UUID, groups: Sequence[Group]) -> None:
     now = timezone.now()
-    rows = [(g.id, workspace_id, g.level, g.parent, g.size, True, now) for g in groups]
+    rows = [
+        (_uuid(one.id), workspace_id, one.level, _uuid(one.parent), one.size, True, now)
+        for one in groups
+    ]
     copy_into(
         "ingestion_community",
         {
@@ -196,16 +205,16 @@ def _move(workspace: dict[str, Any], groups: Sequence[Group]) -> None:
     if not groups:
         return
     columns: Columns = {"id": "uuid", "level": "int2", "parent_id": "uuid", "size": "int4"}
-    rows = ((group.id, group.level, group.parent, group.size) for group in groups)
+    rows = ((_uuid(one.id), one.level, _uuid(one.parent), one.size) for one in groups)
     with temporary_rows("moved_communities", columns, rows):
         run_sql(sql.MOVE, workspace)
 
 
-def as_clusters(old: Mapping[UUID, Group], workspace_id: UUID) -> list[Cluster]:
+def as_clusters(old: Mapping[Id, Group], workspace_id: UUID) -> list[Cluster]:
     """The communities as clusters, parents before children, in an order that their ids decide."""
-    ordered = sorted(old.values(), key=lambda one: (one.level, one.id.int))
+    ordered = sorted(old.values(), key=lambda one: (one.level, one.id))
     place = {one.id: number for number, one in enumerate(ordered)}
-    rest = other_topics_id(workspace_id)
+    rest = other_topics_id(workspace_id).bytes
     return [
         Cluster(
             one.level,
@@ -220,10 +229,10 @@ def as_clusters(old: Mapping[UUID, Group], workspace_id: UUID) -> list[Cluster]:
 # --- which community a cluster is -----------------------------------------------------------------
 def identified(
     clusters: Sequence[Cluster],
-    old: Mapping[UUID, Group],
+    old: Mapping[Id, Group],
     workspace_id: UUID,
     entities: Sequence[UUID],
-) -> dict[UUID, Group]:
+) -> dict[Id, Group]:
     """The clusters as communities, by id, parents before children."""
     ids = _kept_ids(clusters, old, workspace_id)
     taken = {*ids.values(), *old}
@@ -245,10 +254,10 @@ def identified(
 
 
 def _kept_ids(
-    clusters: Sequence[Cluster], old: Mapping[UUID, Group], workspace_id: UUID
-) -> dict[int, UUID]:
+    clusters: Sequence[Cluster], old: Mapping[Id, Group], workspace_id: UUID
+) -> dict[int, Id]:
     """Map each cluster's index to the id it keeps: the closest pairs first, each side used once."""
-    rest = other_topics_id(workspace_id)
+    rest = other_topics_id(workspace_id).bytes
     ids = {place: rest for place, cluster in enumerate(clusters) if cluster.is_rest}
     # Most have not changed, and nothing is closer than the same members at the same level.
     same = {(one.level, one.members): one.id for one in old.values() if one.id != rest}
@@ -283,17 +292,17 @@ def _overlaps(
                 yield (1 - overlap, abs(cluster.level - group.level)), place, number
 
 
-def _new_id(members: Sequence[UUID], level: int, workspace_id: UUID, taken: set[UUID]) -> UUID:
+def _new_id(members: Sequence[UUID], level: int, workspace_id: UUID, taken: set[Id]) -> Id:
     """Derive an id from the members, so that the same graph gives the same ids."""
     digest = hashlib.sha256("".join(entity.hex for entity in members).encode()).hexdigest()
     name = f"community {level} {digest}"
-    while (found := uuid5(workspace_id, name)) in taken:
+    while (found := uuid5(workspace_id, name).bytes) in taken:
         name += " again"
     return found
 
 
 # --- what changes ---------------------------------------------------------------------------------
-def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
+def changes(old: Mapping[Id, Group], new: Mapping[Id, Group]) -> Changes:
     """The difference, in an order that depends only on the ids."""
     found = Changes(removed=sorted(old.keys() - new.keys()))
     has_other_parts = _with_other_parts(old, new)
@@ -314,7 +323,7 @@ def changes(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> Changes:
     return found
 
 
-def _with_other_parts(old: Mapping[UUID, Group], new: Mapping[UUID, Group]) -> set[UUID | None]:
+def _with_other_parts(old: Mapping[Id, Group], new: Mapping[Id, Group]) -> set[Id | None]:
     """The parents that communities were added to, or taken from."""
     found = {one.parent for one in new.values() if one.id not in old}
     for before in old.values():

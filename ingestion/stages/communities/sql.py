@@ -63,7 +63,7 @@ WITH community AS MATERIALIZED (
     SELECT community.id FROM community LEFT JOIN unread USING (id)
      WHERE unread.size IS DISTINCT FROM community.size
 )
-SELECT id, level, parent_id, size, members
+SELECT uuid_send(id), level, uuid_send(parent_id), size, members
 FROM community
 LEFT JOIN (SELECT community_id, string_agg(uuid_send(entity_id), ''::bytea) AS members
              FROM read
