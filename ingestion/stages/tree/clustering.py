@@ -38,6 +38,8 @@ MOST_AT_ONCE: Final = 2_000
 NUMBERS: Final = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 37, 46)
 PATIENCE: Final = 4
 
+Rows = Vectors | Sequence[Vectors]
+"""Vectors one after the other in memory, or each for itself."""
 Points = NDArray[np.float64]
 Indexes = NDArray[np.int64]
 
@@ -60,9 +62,9 @@ def _nothing() -> None:
 class Centres:
     """The means of clusters of rows of ``vectors``, kept while rows join and leave them."""
 
-    def __init__(self, clusters: Sequence[Iterable[int]], vectors: Vectors) -> None:
+    def __init__(self, clusters: Sequence[Iterable[int]], vectors: Rows) -> None:
         self._vectors = vectors
-        self.means: Vectors = np.zeros((len(clusters), vectors.shape[1]), vectors.dtype)
+        self.means: Vectors = np.zeros((len(clusters), len(vectors[0])), vectors[0].dtype)
         self._is_empty = np.ones(len(clusters), bool)
         for place, rows in enumerate(clusters):
             self.renew(place, rows)
@@ -72,7 +74,7 @@ class Centres:
         members = list(rows)
         self._is_empty[place] = not members
         if members:
-            self.means[place] = self._vectors[members].mean(axis=0)
+            self.means[place] = np.array([self._vectors[row] for row in members]).mean(axis=0)
 
     def nearest(self, vector: Vectors, among: NDArray[np.bool_] | None = None) -> int:
         """The cluster whose mean is most similar, of those that have any row."""

@@ -215,15 +215,16 @@ class Tree:
         return drafts
 
     def _clusters(self, number: int, limit: int, tick: Tick) -> dict[str, Cluster]:
-        # As np.stack, which looks at each of a hundred thousand in turn.
-        vectors = np.concatenate([item.vector for item in self.items]).reshape(len(self.items), -1)
+        vectors = [item.vector for item in self.items]
         tokens = [item.tokens for item in self.items]
         is_last = number == MOST_LAYERS
         if self.layout.has(number, self.keys):
             found = self.layout.arranged(number, self.keys, vectors)
             if is_last or not is_overlong(found.values(), tokens, limit):
                 return found
-        found_anew = layer(vectors, tokens, limit=limit, is_last=is_last, tick=tick)
+        # As np.stack, which looks at each of a hundred thousand in turn.
+        together = np.concatenate(vectors).reshape(len(vectors), -1)
+        found_anew = layer(together, tokens, limit=limit, is_last=is_last, tick=tick)
         self.layout.keep(number, self.keys, found_anew)
         return self.layout.arranged(number, self.keys, vectors)
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-from ingestion.stages.tree.clustering import SMALLEST, Centres, Cluster
-from kb_project.llm.ports import Vectors
+from ingestion.stages.tree.clustering import SMALLEST, Centres, Cluster, Rows
 
 MOST_JOINED: Final = 0.25
 """Share of the leaves that may have joined since the clustering."""
@@ -69,7 +68,7 @@ class Layout:
         if number == 1:
             self.joined.clear()
 
-    def arranged(self, number: int, keys: Sequence[str], vectors: Vectors) -> dict[str, Cluster]:
+    def arranged(self, number: int, keys: Sequence[str], vectors: Rows) -> dict[str, Cluster]:
         """The clusters of layer ``number`` by their key, for the items with these keys."""
         clusters = self.layers[number - 1]
         places = {key: place for place, key in enumerate(keys)}
@@ -111,7 +110,7 @@ def is_overlong(clusters: Iterable[Cluster], tokens: Sequence[int], limit: int) 
     )
 
 
-def _joined(item: int, clusters: Sequence[Cluster], centres: Centres, vectors: Vectors) -> int:
+def _joined(item: int, clusters: Sequence[Cluster], centres: Centres, vectors: Rows) -> int:
     """Put an item into the cluster with the most similar mean, and return its place."""
     near = centres.nearest(vectors[item])
     clusters[near][item] = 1.0
@@ -119,7 +118,7 @@ def _joined(item: int, clusters: Sequence[Cluster], centres: Centres, vectors: V
     return near
 
 
-def _without_lone(found: list[Cluster], centres: Centres, vectors: Vectors) -> list[Cluster]:
+def _without_lone(found: list[Cluster], centres: Centres, vectors: Rows) -> list[Cluster]:
     """A cluster left with one item has nothing to summarise: the item joins another, for now."""
     homes: defaultdict[int, int] = defaultdict(int)
     for one in found:

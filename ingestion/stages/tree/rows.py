@@ -53,10 +53,12 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
 
 def leaf_items(values: dict[str, Any]) -> Iterator[Item]:
     """The passages of documents of one, without their texts."""
-    rows = packed_sql(sql.LEAVES, {**values, "length": KEY_LENGTH})
-    vectors = _vectors([row[-1] for row in rows])
-    for (id_, digest, tokens, _), vector in zip(rows, vectors, strict=True):
-        yield Item(id_, is_chunk=True, text="", tokens=tokens, vector=vector, digest=digest)
+    for first in range(0, len(values["chunks"]), ROWS_AT_ONCE):
+        chunks = values["chunks"][first : first + ROWS_AT_ONCE]
+        rows = packed_sql(sql.LEAVES, {**values, "chunks": chunks, "length": KEY_LENGTH})
+        vectors = _vectors([row[-1] for row in rows])
+        for (id_, digest, tokens, _), vector in zip(rows, vectors, strict=True):
+            yield Item(id_, is_chunk=True, text="", tokens=tokens, vector=vector, digest=digest)
 
 
 @lru_cache(maxsize=KEPT_REGIONS)

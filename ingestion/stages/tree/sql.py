@@ -87,6 +87,7 @@ SELECT c.id, left(encode(sha256(convert_to(c.text, 'UTF8')), 'hex'), %(length)s)
   FROM ingestion_chunk AS c
   JOIN ingestion_chunkembedding AS v
     ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id AND v.fingerprint = %(fingerprint)s
+   AND v.chunk_id = ANY (%(chunks)s::uuid[])
  WHERE c.workspace_id = %(workspace)s AND c.id = ANY (%(chunks)s::uuid[])
 """
 
