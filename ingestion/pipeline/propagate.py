@@ -105,5 +105,5 @@ def renew_snapshot_if_quick(workspace_id: uuid.UUID) -> None:
     if last is None or last > QUICK:
         return
     started = time.monotonic()
-    index = snapshot.read(workspace_id)
-    snapshot.save(workspace_id, index, index.to_bytes(), seconds=time.monotonic() - started)
+    made = snapshot.packed(workspace_id)
+    snapshot.save(made, seconds=time.monotonic() - started)

@@ -45,10 +45,14 @@ SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
 FROM (SELECT id, key, type, name FROM ingestion_entity WHERE workspace_id = %(workspace)s
       ORDER BY key, sense, id) AS entities
 """
+# Most entities have their own key alone.
 ALIASES: Final[LiteralString] = """
-SELECT coalesce(string_agg(key, E'\n'), ''),
+SELECT coalesce(string_agg(alias.key, E'\n'), ''),
        coalesce(string_agg(uuid_send(entity_id), ''::bytea), '')
-FROM ingestion_alias WHERE workspace_id = %(workspace)s
+FROM ingestion_alias AS alias
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = entity_id AND entity.key <> alias.key
+WHERE alias.workspace_id = %(workspace)s
 """
 MENTIONS: Final[LiteralString] = """
 SELECT coalesce(string_agg(uuid_send(chunk_id), ''::bytea), ''),
@@ -69,19 +73,28 @@ _key_of = lru_cache(KEPT_TITLES)(naming_key)
 
 
 def run(job: IngestionJob, _ports: Ports, _progress: Progress) -> StageOutcome:
-    index = renew(job.workspace_id)
-    return StageOutcome(written=len(index.chunk_ids))
+    return StageOutcome(written=renew(job.workspace_id))
 
 
-def renew(workspace_id: uuid.UUID) -> WalkIndex:
-    """Build and store the matrix for the current graph."""
+def renew(workspace_id: uuid.UUID) -> int:
+    """Build and store the matrix for the current graph; return the number of its passages."""
     started = time.monotonic()
     with access.in_workspace(workspace_id), bulk_plans():
-        index = read(workspace_id)
-    payload = index.to_bytes()
+        made = packed(workspace_id)
     with access.in_workspace(workspace_id):
-        save(workspace_id, index, payload, seconds=time.monotonic() - started)
-    return index
+        save(made, seconds=time.monotonic() - started)
+    return made.chunks
+
+
+def packed(workspace_id: uuid.UUID) -> WalkSnapshot:
+    """A snapshot to ``save``: of the matrix itself, nothing is left then."""
+    index = read(workspace_id)
+    return WalkSnapshot(
+        workspace_id=workspace_id,
+        chunks=len(index.chunk_ids),
+        entities=len(index.entity_ids),
+        payload=index.to_bytes(),
+    )
 
 
 def read(workspace_id: uuid.UUID) -> WalkIndex:
@@ -117,20 +130,14 @@ def _mentions(workspace_id: uuid.UUID) -> Mentions:
     return Mentions(bytes(chunks), bytes(entities), np.ones(len(chunks) // ID_BYTES, np.int32))
 
 
-def save(workspace_id: uuid.UUID, index: WalkIndex, payload: bytes, *, seconds: float) -> None:
+def save(made: WalkSnapshot, *, seconds: float) -> None:
     # The workspace's row serialises concurrent builders, so that numbers only grow.
-    Workspace.objects.select_for_update(no_key=True).get(pk=workspace_id)
-    snapshots = WalkSnapshot.objects.in_workspace(workspace_id)
-    number = (snapshots.aggregate(last=Max("number"))["last"] or 0) + 1
+    Workspace.objects.select_for_update(no_key=True).get(pk=made.workspace_id)
+    snapshots = WalkSnapshot.objects.in_workspace(made.workspace_id)
+    made.number = (snapshots.aggregate(last=Max("number"))["last"] or 0) + 1
+    made.seconds = seconds
     snapshots.delete()
-    WalkSnapshot.objects.create(
-        workspace_id=workspace_id,
-        number=number,
-        chunks=len(index.chunk_ids),
-        entities=len(index.entity_ids),
-        seconds=seconds,
-        payload=payload,
-    )
+    made.save(force_insert=True)
 
 
 def is_due(workspace_id: uuid.UUID) -> bool:

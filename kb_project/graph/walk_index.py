@@ -168,7 +168,10 @@ def build(
     """
     nodes = _Nodes(chunks, entities, aliases)
     shape = (len(chunks), len(nodes.entity_ids))
+    # As soon as they are read: of a large workspace, names alone are a million objects.
+    del chunks, entities, aliases
     rows, columns, times = _counts(nodes, mentions)
+    del mentions
     spread = np.bincount(columns, minlength=shape[1])
     salience = np.log1p(shape[0] / np.maximum(spread, 1)).astype(np.float32)
     salience *= np.where(nodes.is_generic, np.float32(GENERIC), np.float32(1))
@@ -198,24 +201,28 @@ class _Nodes:
         aliases: Aliases,
     ) -> None:
         known = Ids.of_bytes(entities.ids)
-        names = list(zip(entities.keys, range(len(known)), strict=True))
         places = known.places_packed(aliases.entity_ids).tolist()
-        others = [
+        others = {
             (key, place)
             for key, place in zip(aliases.keys, places, strict=True)
             if key and place >= 0 and key != entities.keys[place]
-        ]
+        }
         # Of entities with the same name, the one with the first id comes first.
-        names += sorted(others, key=lambda alias: (alias[0], known[alias[1]]))
-        first = dict(reversed(names))
+        also = sorted(others, key=lambda alias: (alias[0], known[alias[1]]))
         titles = dict.fromkeys(row.naming_key for row in chunks)
+        first: dict[str, int] = {}
+        for key, place in chain(zip(entities.keys, range(len(known)), strict=True), also):
+            if key in titles:
+                first.setdefault(key, place)
         unnamed = [key for key in titles if key and key not in first]
-        new = list(zip(unnamed, range(len(known), len(known) + len(unnamed)), strict=True))
-        first.update(new)
-        names = list(dict.fromkeys([*names, *new]))
+        new = range(len(known), len(known) + len(unnamed))
+        first.update(zip(unnamed, new, strict=True))
         self.chunk_ids = Ids.of(row.chunk_id for row in chunks)
         self.entity_ids = Ids.of_bytes(entities.ids + NO_ENTITY.bytes * len(new))
-        self.entities_by_key = Filed.of((key for key, _ in names), [place for _, place in names])
+        self.entities_by_key = Filed.of(
+            chain(entities.keys, (key for key, _ in also), unnamed),
+            np.array([*range(len(known)), *(place for _, place in also), *new], np.int64),
+        )
         nothing = np.zeros(len(new), bool)
         self.is_generic = np.append(np.array(entities.are_generic, bool), nothing)
         self.is_common = np.append(np.array(entities.are_common, bool), nothing)
