@@ -20,6 +20,7 @@ from django.db import connection
 from ingestion.models import IngestionJob, JobKind, StageRun
 from ingestion.pipeline import sql, turns
 from ingestion.stage import LONG
+from kb_project.jobs.gc import give_back
 from kb_project.sql import run_sql
 from workspaces import access
 
@@ -72,15 +73,12 @@ def run(runs: Sequence[StageRun], run_one: Callable[[StageRun], Tally]) -> Tally
                 tally = run_one(one)
             finally:
                 plan.end(one, tally)
-
-    def work_beside() -> None:
-        try:
-            work()
-        finally:
-            connection.close()
+                # With it go buffers as large as the largest rows.
+                connection.close()
+                give_back()
 
     with ThreadPoolExecutor(1, "beside") as thread:
-        beside = thread.submit(copy_context().run, work_beside)
+        beside = thread.submit(copy_context().run, work)
         work()
         beside.result()
     return plan.tally()
