@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 # Python's defaults are 700, 10 and 10.
-THRESHOLDS: Final = (20_000, 20, 20)
+THRESHOLDS: Final = (200_000, 20, 20)
 
 
 @contextmanager

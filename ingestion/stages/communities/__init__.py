@@ -111,17 +111,19 @@ def _clusters(
 def _load(workspace_id: UUID, entities: Ids) -> dict[Id, Group]:
     """The communities by id, parts before what they are part of."""
     rows = packed_sql(sql.COMMUNITIES, {"workspace": workspace_id})
-    packed = [members for *_, members in rows if members is not None]
-    places = entities.places_packed(b"".join(packed))
-    ends = np.cumsum([len(members) // ID_BYTES for members in packed], dtype=np.int64)
-    read = iter(np.split(places, ends[:-1]) if packed else [])
+    read = [members for *_, members in rows if members is not None]
+    places = entities.places_packed(b"".join(read)).tolist()
     found: dict[Id, Group] = {}
     parts: defaultdict[Id | None, list[frozenset[int]]] = defaultdict(list)
-    for id_, level, parent, size, members_read in rows:
-        if members_read is None:
+    first = 0
+    for id_, level, parent, size, packed in rows:
+        if packed is None:
             members = frozenset[int]().union(*parts[id_])
         else:
-            members = frozenset(next(read).tolist()) - {NOWHERE}
+            last = first + len(packed) // ID_BYTES
+            members = frozenset(places[first:last])
+            members = members - {NOWHERE} if NOWHERE in members else members
+            first = last
         found[id_] = Group(id_, level, parent, members, size)
         parts[parent].append(members)
     return found
