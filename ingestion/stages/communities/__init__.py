@@ -27,7 +27,7 @@ from ingestion.models.communities import other_topics_id
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.communities import keeping, sql
 from ingestion.stages.communities.clustering import Cluster, hierarchy
-from ingestion.stages.communities.graph import PLACES, Graph, Indexes
+from ingestion.stages.communities.graph import PLACES, Graph, Indexes, Weights
 from kb_project.graph.compact import ID_BYTES, NOWHERE, Ids, IdsByPlace
 from kb_project.ports import Ports
 from kb_project.sql import Columns, bulk_plans, copy_into, packed_sql, run_sql, temporary_rows
@@ -131,9 +131,13 @@ def _load(workspace_id: UUID, entities: Ids) -> dict[Id, Group]:
 
 def _graph(workspace_id: UUID, entities: Ids) -> Graph:
     """The workspace's graph, without the sentences that it rests on."""
+    return Graph.of(len(entities), *_links(workspace_id, entities))
+
+
+def _links(workspace_id: UUID, entities: Ids) -> tuple[Indexes, Weights]:
     [(sources, targets, weights)] = packed_sql(sql.LINKS, {"workspace": workspace_id})
     ends, are_known = _numbered(entities, sources, targets)
-    return Graph.of(len(entities), ends, np.frombuffer(weights, ">f8")[are_known].astype(float))
+    return ends, np.frombuffer(weights, ">f8")[are_known].astype(float)
 
 
 def _sentences(

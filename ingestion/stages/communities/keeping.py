@@ -88,8 +88,8 @@ def is_due(now: Figures, last: Figures) -> bool:
 def brought_up_to_date(graph: Graph, old: Sequence[Cluster]) -> tuple[Sequence[Cluster], Figures]:
     """The old clusters with what changed since, without clustering the whole graph again."""
     apart = gathered(old)
-    roots = (one.members for one in old if one.level == 0)
-    settled = frozenset[int]().union(*roots) - apart
+    roots = (one.members for one in old if one.level == 0 and not one.is_rest)
+    settled = frozenset[int]().union(*roots)
     return _kept(hierarchy(graph, settled=settled, apart=apart), old, graph)
 
 
@@ -282,18 +282,17 @@ class _Roots:
         """``counts`` flags the entities of which modularity is."""
         self.graph = graph
         roots = paths.roots
-        self.home: list[int] = roots.tolist()
+        self.home: Homes = roots
         self._total = float(graph.degrees[counts].sum())
-        self._degree: list[float] = graph.degrees.tolist()
         has_one = roots != NOWHERE
         self._sums: list[float] = np.bincount(roots[has_one], graph.degrees[has_one]).tolist()
 
     def best(self, entity: int) -> int:
         """The root with the greatest modularity for this entity: its own unless another gains."""
-        own, degree = self.home[entity], self._degree[entity]
+        own, degree = int(self.home[entity]), float(self.graph.degrees[entity])
         weights: defaultdict[int, float] = defaultdict(float, {own: 0.0})
         for other, weight in self.graph.near(entity).items():
-            if (root := self.home[other]) != NOWHERE:
+            if (root := int(self.home[other])) != NOWHERE:
                 weights[root] += weight
         gains = {
             one: weight - degree / self._total * (self._sums[one] - degree * (one == own))
@@ -303,8 +302,9 @@ class _Roots:
         return best if gains[best] > gains[own] + LEAST_GAIN * degree else own
 
     def put(self, entity: int, root: int) -> None:
-        self._sums[self.home[entity]] -= self._degree[entity]
-        self._sums[root] += self._degree[entity]
+        degree = float(self.graph.degrees[entity])
+        self._sums[self.home[entity]] -= degree
+        self._sums[root] += degree
         self.home[entity] = root
 
 
