@@ -6,10 +6,11 @@ In a large workspace, comparing all entities takes a minute, and a document chan
 from __future__ import annotations
 
 import uuid
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import chain
 from typing import NamedTuple
 
@@ -96,10 +97,23 @@ def _words_near(changed: Collection[Candidate], keys: Sequence[str]) -> set[str]
 
 
 def _adjacent(wanted: Iterable[str], keys: Sequence[str], step: int) -> Iterator[int]:
-    """Places of the keys beside these when sorted: forwards, or by their reversed letters."""
-    order = blocks.in_order(keys, step)
-    for key in wanted:
-        at = bisect_left(order, key[::step], key=lambda place: keys[place][::step])
+    """Places of the keys beside these when sorted: forwards, or by their reversed letters.
+
+    Not all are sorted: of those between two of ``wanted``, the first two and the last are enough.
+    """
+    turned = [key[::step] for key in keys]
+    key_of = turned.__getitem__
+    sought = [key[::step] for key in wanted]
+    bounds = sorted(set(sought))
+    between: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
+    for place, key in enumerate(turned):
+        between[bisect_right(bounds, key)].append(place)
+    order: list[int] = []
+    for places in filter(None, between):
+        last = max(reversed(places), key=key_of)
+        order += dict.fromkeys((*nsmallest(2, places, key_of), last))
+    for key in sought:
+        at = bisect_left(order, key, key=key_of)
         yield from order[max(0, at - 1) : at + 2]
 
 
