@@ -7,7 +7,7 @@ are titled each by itself, and large ones, of which a change moves little, once 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +23,7 @@ from ingestion.stage import ALL_AFTER
 from ingestion.stages.reports import sections, titles_sql as sql
 from ingestion.stages.reports.sections import Passage
 from ingestion.stages.reports.titles import Name, Section, TitleSubject, titles
-from kb_project.sql import packed_sql, run_sql
+from kb_project.sql import Row, packed_sql, run_sql
 
 MOST_NAMES: Final = 15
 """Members that a topic may be named after."""
@@ -53,6 +53,8 @@ class _Topic:
     is_changed: bool
     size: int
     titled_at: datetime | None
+    beside: int
+    """Topics with the same parent, this one among them."""
 
 
 def renew_titles(workspace_id: UUID) -> int:
@@ -60,11 +62,20 @@ def renew_titles(workspace_id: UUID) -> int:
 
     Returns how many titles changed. Call in the workspace's scope, inside ``bulk_plans``.
     """
-    topics = [_Topic(*row) for row in run_sql(sql.COMMUNITIES, {"workspace": workspace_id})]
-    naming = _Naming(workspace_id)
-    for _, level in groupby(topics, key=lambda one: one.level):
-        naming.add_level(list(level))
-    renamed = {one.id: now for one in topics if (now := naming.given[one.id]) != one.title}
+    values = {"workspace": workspace_id, "most": MOST_TOGETHER}
+    changed = defaultdict[int, list[_Topic]](list)
+    for row in run_sql(sql.CHANGED, values):
+        changed[row[0]].append(_Topic(*row))
+    naming = _Naming(workspace_id, run_sql(sql.ABOVE, values))
+    renamed: dict[UUID, str] = {}
+    level, above = 0, set[UUID | None]()
+    while above or level <= max(changed, default=-1):
+        below = run_sql(sql.BELOW, {**values, "ids": list(above)}) if above else []
+        others = [one for one in changed[level] if one.parent not in above]
+        topics = [*others, *(_Topic(*row) for row in below)]
+        above = naming.add_level(topics)
+        renamed |= {one.id: now for one in topics if (now := naming.given[one.id]) != one.title}
+        level += 1
     values = {
         "workspace": workspace_id,
         "ids": list(renamed),
@@ -79,7 +90,8 @@ def renew_titles(workspace_id: UUID) -> int:
 class _Naming:
     """Titles of a workspace's topics, given level by level from the broadest down."""
 
-    def __init__(self, workspace_id: UUID) -> None:
+    def __init__(self, workspace_id: UUID, above: Sequence[Row]) -> None:
+        """``above`` are the topics above those that changed, each with its parent and title."""
         self._workspace_id = workspace_id
         self._rest = other_topics_id(workspace_id)
         self._passages: dict[bytes, Passage] = {}
@@ -89,8 +101,11 @@ class _Naming:
         self.given: dict[UUID, str] = {}
         self.large: list[UUID] = []
         """The large topics that were titled now."""
+        for id_, parent, title in above:
+            self._add_path(id_, parent, title)
 
-    def add_level(self, topics: Sequence[_Topic]) -> None:
+    def add_level(self, topics: Sequence[_Topic]) -> set[UUID | None]:
+        """Title topics of one level; return those with another title, or under one."""
         siblings = {
             parent: list(group) for parent, group in groupby(topics, key=lambda one: one.parent)
         }
@@ -102,10 +117,11 @@ class _Naming:
             self.given |= {one.id: one.title for one in group}
             if wanted := [subjects[id_] for id_ in due[parent]]:
                 self.large += due[parent] if _are_large(group) else []
-                together = [wanted] if len(group) <= MOST_TOGETHER else [[one] for one in wanted]
-                for siblings_asked in together:
+                are_together = group[0].beside <= MOST_TOGETHER
+                for siblings_asked in [wanted] if are_together else [[one] for one in wanted]:
                     self.given |= titles(siblings_asked, self._paths[parent])
             self._add_paths(parent, group)
+        return self._renamed.intersection(one.id for one in topics)
 
     def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:
         """The topics to be titled again."""
@@ -113,21 +129,22 @@ class _Naming:
         new = [one for one in own if one.is_changed or not one.title]
         if _are_large(siblings) and all(map(_is_titled, own)):
             new = []
-        are_all = parent in self._renamed or (new and len(siblings) <= MOST_TOGETHER)
+        are_all = parent in self._renamed or (new and siblings[0].beside <= MOST_TOGETHER)
         return [one.id for one in (own if are_all else new)]
 
     def _add_paths(self, parent: UUID | None, group: Iterable[_Topic]) -> None:
-        above, is_renamed = self._paths[parent], parent in self._renamed
+        is_renamed = parent in self._renamed
         for one in group:
-            if parent is None and one.id == self._rest:
-                # What is gathered under it belongs together in nothing: no title is taken.
-                self.given[one.id], self._paths[one.id] = OTHER_TOPICS, above
-                title = OTHER_TOPICS
-            else:
-                title = self.given[one.id]
-                self._paths[one.id] = (*above, title)
-            if is_renamed or title != one.title:
+            if one.id == self._rest:
+                self.given[one.id] = OTHER_TOPICS
+            self._add_path(one.id, parent, self.given[one.id])
+            if is_renamed or self.given[one.id] != one.title:
                 self._renamed.add(one.id)
+
+    def _add_path(self, id_: UUID, parent: UUID | None, title: str) -> None:
+        above = self._paths[parent]
+        # What is gathered under the rest belongs together in nothing: no title is taken.
+        self._paths[id_] = above if id_ == self._rest else (*above, title)
 
     def _subjects(
         self, ids: Sequence[UUID], *, are_large: bool = False
@@ -180,7 +197,7 @@ class _Naming:
 
 
 def _are_large(siblings: Sequence[_Topic]) -> bool:
-    return len(siblings) <= MOST_TOGETHER and sum(one.size for one in siblings) >= LARGE
+    return siblings[0].beside <= MOST_TOGETHER and sum(one.size for one in siblings) >= LARGE
 
 
 def _is_titled(one: _Topic) -> bool:

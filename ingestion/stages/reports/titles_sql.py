@@ -6,10 +6,43 @@ from typing import Final, LiteralString
 
 from ingestion.stages.reports.sql import MEMBER
 
-COMMUNITIES: Final[LiteralString] = """
-SELECT level, parent_id, id, title, is_changed, size, titled_at FROM ingestion_community
-WHERE workspace_id = %(workspace)s
+_WITH_BESIDE: Final[LiteralString] = """
+SELECT level, parent_id, id, title, is_changed, size, titled_at, beside
+FROM (SELECT *, count(*) OVER (PARTITION BY parent_id) AS beside FROM ingestion_community
+      WHERE workspace_id = %(workspace)s
+"""
+# The topics beside those that changed, and of very many, these alone; then those below some topics,
+# and those above what changed.
+CHANGED: Final[LiteralString] = (
+    _WITH_BESIDE
+    + """
+        AND (parent_id IS NULL OR parent_id = ANY (ARRAY(
+             SELECT DISTINCT parent_id FROM ingestion_community
+             WHERE workspace_id = %(workspace)s AND (is_changed OR title = '')
+               AND parent_id IS NOT NULL)))) AS topic
+WHERE beside <= %(most)s OR is_changed OR title = ''
 ORDER BY level, parent_id NULLS FIRST, id
+"""
+)
+BELOW: Final[LiteralString] = (
+    _WITH_BESIDE
+    + """
+        AND parent_id = ANY (%(ids)s::uuid[])) AS topic
+ORDER BY parent_id, id
+"""
+)
+ABOVE: Final[LiteralString] = """
+WITH RECURSIVE above AS (
+    SELECT parent_id AS id FROM ingestion_community
+    WHERE workspace_id = %(workspace)s AND (is_changed OR title = '') AND parent_id IS NOT NULL
+    UNION
+    SELECT community.parent_id FROM ingestion_community AS community
+    JOIN above ON above.id = community.id
+    WHERE community.workspace_id = %(workspace)s AND community.parent_id IS NOT NULL
+)
+SELECT id, parent_id, title FROM ingestion_community
+WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT id FROM above))
+ORDER BY level
 """
 
 # The members of the communities that titles are made from: all of them, but for very large topics.
