@@ -23,10 +23,10 @@ from uuid import UUID
 from ingestion.models import IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from ingestion.stages.tree import rows, sql
-from ingestion.stages.tree.growth import Item, Known, Node, Tree, Units, grow
+from ingestion.stages.tree.growth import Item, Known, Node, Tree, Units, apart, grow
 from ingestion.stages.tree.layout import Layout
 from ingestion.stages.tree.writing import Writer, writer_for
-from kb_project.llm.ports import Embedder
+from kb_project.llm.ports import Embedder, Vectors
 from kb_project.ports import Ports
 from kb_project.sql import Row, bulk_plans, run_sql
 from workspaces import access
@@ -69,7 +69,7 @@ class _Work:
     def read(self, leaves: Sequence[UUID]) -> dict[UUID, Item]:
         values = {**self.values, "documents": [], "chunks": leaves}
         with access.in_workspace(self.workspace_id):
-            return {item.id: item for _, item in rows.chunk_items(values)}
+            return {item.id: item for _, item, _ in rows.chunk_items(values)}
 
 
 def run(job: IngestionJob, ports: Ports, progress: Progress) -> StageOutcome:
@@ -134,21 +134,21 @@ def _load(work: _Work, digests: dict[UUID, str]) -> list[Tree]:
         "nodes": [],
         "collection": False,
     }
-    leaves: defaultdict[UUID, list[Item]] = defaultdict(list)
+    leaves: defaultdict[UUID, list[tuple[Item, Vectors]]] = defaultdict(list)
     known: defaultdict[UUID, Known] = defaultdict(dict)
     with access.in_workspace(work.workspace_id):
-        for document, item in rows.chunk_items(values):
-            leaves[document].append(item)
+        for document, item, vector in rows.chunk_items(values):
+            leaves[document].append((item, vector))
         for owner, node in rows.stored_nodes(values):
             if owner and work.is_current(node):
-                known[owner][node.digest] = node.summary, node.item.vector
+                known[owner][node.digest] = node.summary, node.vector
         layouts = rows.layouts(values)
     return [
         Tree(
             document,
             document,
             digests[document],
-            items,
+            *apart(items),
             known[document],
             layouts.get(document, Layout()),
         )
@@ -189,16 +189,16 @@ def _load_collection(work: _Work, roots: Sequence[Row], digest: str) -> Tree:
     chunks = [id_ for id_, is_chunk, *_ in roots if is_chunk]
     nodes = [id_ for id_, is_chunk, *_ in roots if not is_chunk]
     values = {**work.values, "documents": [], "chunks": chunks}
-    items = {item.id: item for item in rows.leaf_items(values)}
+    items = {item.id: (item, vector) for item, vector in rows.leaf_items(values)}
     known: Known = {}
     for document, node in rows.stored_nodes({**values, "nodes": nodes, "collection": True}):
         if document:
-            items[node.item.id] = node.item
+            items[node.item.id] = node.item, node.vector
         elif work.is_current(node):
-            known[node.digest] = node.summary, node.item.vector
+            known[node.digest] = node.summary, node.vector
     leaves = [items[row[0]] for row in roots if row[0] in items]
     layout = rows.layouts({**values, "collection": True}).get(None, Layout())
-    return Tree(work.workspace_id, None, digest, leaves, known, layout)
+    return Tree(work.workspace_id, None, digest, *apart(leaves), known, layout)
 
 
 def leaves_digest(roots: Sequence[Row], fingerprint: str) -> str:

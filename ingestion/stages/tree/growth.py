@@ -60,7 +60,6 @@ class Item:
     is_chunk: bool
     text: str
     tokens: int
-    vector: Vectors
     start: int = 0
     sources: tuple[Quote, ...] = ()
     regions: tuple[Region, ...] = ()
@@ -99,14 +98,13 @@ class Summary:
     sources: tuple[Quote, ...] = ()
     failed: bool = False
 
-    def as_item(self, id_: UUID, vector: Vectors) -> Item:
+    def as_item(self, id_: UUID) -> Item:
         """The node of this summary, as the next layer summarises it."""
         return Item(
             id=id_,
             is_chunk=False,
             text=self.text,
             tokens=self.tokens,
-            vector=vector,
             sources=self.sources,
         )
 
@@ -184,6 +182,7 @@ Known = dict[str, tuple[Summary, Vectors]]
 class Tree:
     """A growing tree: ``items`` are what the next layer summarises, finally the root.
 
+    Their ``vectors`` are dropped as soon as they are clustered: they take more than all else.
     ``digest`` identifies the leaves; ``layout`` is where they were the last time.
     """
 
@@ -191,6 +190,7 @@ class Tree:
     document_id: UUID | None
     digest: str
     items: list[Item]
+    vectors: list[Vectors]
     known: Known = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     nodes: list[Node] = field(default_factory=list)
@@ -215,7 +215,7 @@ class Tree:
         return drafts
 
     def _clusters(self, number: int, limit: int, tick: Tick) -> dict[str, Cluster]:
-        vectors = [item.vector for item in self.items]
+        vectors, self.vectors = self.vectors, []
         tokens = [item.tokens for item in self.items]
         is_last = number == MOST_LAYERS
         if self.layout.has(number, self.keys):
@@ -283,14 +283,20 @@ def _write(
             written |= _kept(part, written, shelf)
             units.done += len(part)
             units.tick()
-    grown: dict[UUID, list[Item]] = {}
+    grown: dict[UUID, list[tuple[Item, Vectors]]] = {}
     for tree, draft in planned:
         node = written.get(draft.id) or Node(draft, *tree.known[draft.digest], is_kept=True)
         tree.nodes.append(node)
         vector = as_stored(node.vector) if draft.id in written else node.vector
-        grown.setdefault(tree.owner, []).append(node.summary.as_item(draft.id, vector))
+        grown.setdefault(tree.owner, []).append((node.summary.as_item(draft.id), vector))
     for tree in _distinct(planned):
-        tree.items = grown[tree.owner]
+        tree.items, tree.vectors = apart(grown[tree.owner])
+
+
+def apart(items: Iterable[tuple[Item, Vectors]]) -> tuple[list[Item], list[Vectors]]:
+    """The items, and their vectors."""
+    found, vectors = zip(*items, strict=True)
+    return list(found), list(vectors)
 
 
 def _read(part: Sequence[tuple[Tree, Draft]], shelf: Shelf) -> list[tuple[Tree, Draft]]:

@@ -32,8 +32,8 @@ def _vectors(sent: Sequence[bytes]) -> Iterator[Vectors]:
         yield from of_length_one(vectors_of(sent[first : first + ROWS_AT_ONCE]))
 
 
-def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
-    """Document and leaf, in the order of the documents' text."""
+def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item, Vectors]]:
+    """Document, leaf and its vector, in the order of the documents' text."""
     rows = run_sql(sql.CHUNKS, values)
     vectors = _vectors([row[-1] for row in rows])
     for (document, id_, text, tokens, start, regions, _), vector in zip(rows, vectors, strict=True):
@@ -44,21 +44,21 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item]]:
                 is_chunk=True,
                 text=text,
                 tokens=tokens,
-                vector=vector,
                 start=start,
                 regions=_regions(regions),
             ),
+            vector,
         )
 
 
-def leaf_items(values: dict[str, Any]) -> Iterator[Item]:
-    """The passages of documents of one, without their texts."""
+def leaf_items(values: dict[str, Any]) -> Iterator[tuple[Item, Vectors]]:
+    """The passages of documents of one, without their texts, and their vectors."""
     for first in range(0, len(values["chunks"]), ROWS_AT_ONCE):
         chunks = values["chunks"][first : first + ROWS_AT_ONCE]
         rows = packed_sql(sql.LEAVES, {**values, "chunks": chunks, "length": KEY_LENGTH})
         vectors = _vectors([row[-1] for row in rows])
         for (id_, digest, tokens, _), vector in zip(rows, vectors, strict=True):
-            yield Item(id_, is_chunk=True, text="", tokens=tokens, vector=vector, digest=digest)
+            yield Item(id_, is_chunk=True, text="", tokens=tokens, digest=digest), vector
 
 
 @lru_cache(maxsize=KEPT_REGIONS)
@@ -73,6 +73,7 @@ class StoredNode:
 
     digest: str
     item: Item
+    vector: Vectors
     summary: Summary
 
 
@@ -91,7 +92,7 @@ def stored_nodes(values: dict[str, Any]) -> Iterator[tuple[UUID | None, StoredNo
     ):
         sources = tuple(quotes[id_])
         summary = Summary(text, tokens, written_by, sources)
-        yield document, StoredNode(digest, summary.as_item(id_, vector), summary)
+        yield document, StoredNode(digest, summary.as_item(id_), vector, summary)
 
 
 def layouts(values: dict[str, Any]) -> dict[UUID | None, Layout]:

@@ -2,18 +2,15 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import numpy as np
 from hypothesis import given, strategies as st
 
 from ingestion.stages.tree.growth import Item, Quote
 from ingestion.stages.tree.writing import EXTRACT_TOKENS, LONGEST_QUOTE, cost, summarise
 from kb_project.text.words import terms
 
-VECTOR = np.ones(1, np.float32)
-
 
 def chunk(text: str, *, number: int = 1, start: int = 0) -> Item:
-    return Item(UUID(int=number), is_chunk=True, text=text, tokens=1, vector=VECTOR, start=start)
+    return Item(UUID(int=number), is_chunk=True, text=text, tokens=1, start=start)
 
 
 def test_what_several_passages_say_is_chosen_before_what_one_says():
@@ -63,13 +60,13 @@ def test_a_sentence_without_end_is_cut_with_its_span():
 
 def test_summaries_of_summaries_quote_the_same_places():
     sentence = Quote("Ada keeps the light.", UUID(int=9), 3, 23)
-    node = Item(UUID(int=1), is_chunk=False, text="…", tokens=1, vector=VECTOR, sources=(sentence,))
+    node = Item(UUID(int=1), is_chunk=False, text="…", tokens=1, sources=(sentence,))
 
     assert summarise([node]).sources == (sentence,)
 
 
 def test_what_a_model_wrote_is_quoted_without_a_place():
-    node = Item(UUID(int=1), is_chunk=False, text="Ada keeps it.", tokens=1, vector=VECTOR)
+    node = Item(UUID(int=1), is_chunk=False, text="Ada keeps it.", tokens=1)
 
     summary = summarise([node, chunk("Olaf rows to Ada.", number=2)])
 

@@ -30,8 +30,7 @@ from workspaces.models import Workspace
 
 
 def item(text: str, *, number: int = 1, tokens: int = 5) -> Item:
-    vector = np.ones(1, np.float32)
-    return Item(UUID(int=number), is_chunk=True, text=text, tokens=tokens, vector=vector)
+    return Item(UUID(int=number), is_chunk=True, text=text, tokens=tokens)
 
 
 def draft(*items: Item) -> Draft:
