@@ -2,7 +2,8 @@
 
 Topics beside each other are titled together (``titles``), and again when one of them changed or
 when one above them was renamed; all others keep the title they have. Thousands beside each other
-are titled each by itself, and large ones, of which a change moves little, once a day.
+are titled each by itself. Large ones, of which a change moves little, are titled once a day, and a
+new one beside them by itself.
 """
 
 from __future__ import annotations
@@ -117,20 +118,26 @@ class _Naming:
             self.given |= {one.id: one.title for one in group}
             if wanted := [subjects[id_] for id_ in due[parent]]:
                 self.large += due[parent] if _are_large(group) else []
-                are_together = group[0].beside <= MOST_TOGETHER
-                for siblings_asked in [wanted] if are_together else [[one] for one in wanted]:
-                    self.given |= titles(siblings_asked, self._paths[parent])
+                if group[0].beside <= MOST_TOGETHER:
+                    kept = [one.title for one in group if one.id not in ids]
+                    self.given |= titles(wanted, [*self._paths[parent], *kept])
+                else:
+                    for one in wanted:
+                        self.given |= titles([one], self._paths[parent])
             self._add_paths(parent, group)
         return self._renamed.intersection(one.id for one in topics)
 
     def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:
         """The topics to be titled again."""
-        own = [one for one in siblings if one.id != self._rest]
-        new = [one for one in own if one.is_changed or not one.title]
-        if _are_large(siblings) and all(map(_is_titled, own)):
-            new = []
-        are_all = parent in self._renamed or (new and siblings[0].beside <= MOST_TOGETHER)
-        return [one.id for one in (own if are_all else new)]
+        own = due = [one for one in siblings if one.id != self._rest]
+        if parent in self._renamed:
+            pass
+        elif _are_large(siblings) and not any(map(_was_titled_long_ago, own)):
+            due = [one for one in own if one.titled_at is None]
+        else:
+            new = [one for one in own if one.is_changed or not one.title]
+            due = own if new and siblings[0].beside <= MOST_TOGETHER else new
+        return [one.id for one in due]
 
     def _add_paths(self, parent: UUID | None, group: Iterable[_Topic]) -> None:
         is_renamed = parent in self._renamed
@@ -200,5 +207,5 @@ def _are_large(siblings: Sequence[_Topic]) -> bool:
     return siblings[0].beside <= MOST_TOGETHER and sum(one.size for one in siblings) >= LARGE
 
 
-def _is_titled(one: _Topic) -> bool:
-    return one.titled_at is not None and timezone.now() - one.titled_at < ALL_AFTER
+def _was_titled_long_ago(one: _Topic) -> bool:
+    return one.titled_at is not None and timezone.now() - one.titled_at >= ALL_AFTER
