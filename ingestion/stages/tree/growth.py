@@ -295,8 +295,8 @@ def _write(
 
 def apart(items: Iterable[tuple[Item, Vectors]]) -> tuple[list[Item], list[Vectors]]:
     """The items, and their vectors."""
-    found, vectors = zip(*items, strict=True)
-    return list(found), list(vectors)
+    found = list(items)
+    return [item for item, _ in found], [vector for _, vector in found]
 
 
 def _read(part: Sequence[tuple[Tree, Draft]], shelf: Shelf) -> list[tuple[Tree, Draft]]:
