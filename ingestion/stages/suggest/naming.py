@@ -179,7 +179,7 @@ def _one_is(word: str, name: str) -> bool:
 
 def contained(one: Candidate, other: Candidate, common: Common) -> Reason | None:
     """One name is part of the other."""
-    short, long_ = sorted((one, other), key=lambda side: len(side.words))
+    short, long_ = sorted((one, other), key=lambda side: len(set(side.distinctive)))
     few, many = short.distinctive, long_.distinctive
     if not set(few) < set(many) or len(many) > LONGEST or _is_no_name(few, long_):
         return None

@@ -3,7 +3,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from ingestion.stages.suggest import blocks, weighing
 from ingestion.stages.suggest.features import Candidate, Reason
@@ -110,6 +110,7 @@ NAMES = st.lists(
 
 
 @given(NAMES)
+@example(["II.I", "dI.I"])
 def test_whatever_names_are_called_certainty_is_the_same_both_ways(names: list[str]):
     things = [one for one in map(thing, names) if one.key]
     for one, other in combinations(things, 2):
