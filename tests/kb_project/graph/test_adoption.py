@@ -12,7 +12,13 @@ from psycopg.conninfo import make_conninfo
 from kb_project.database import embedded
 from kb_project.database.prepare import Plan, prepare
 from kb_project.graph.age_store import graph_name
-from tests.databases import TEMPLATE_PREFIX, clone, drop_database, server_for_tests
+from tests.databases import (
+    TEMPLATE_PREFIX,
+    clone,
+    drop_database,
+    let_app_be_owner,
+    server_for_tests,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -49,6 +55,7 @@ def server() -> Iterator[embedded.Server]:
     as_role(server, "kb_app", OLD_LABELS, database=DATABASE)
     yield server
     drop_database(server.conninfo(), DATABASE)
+    let_app_be_owner(server)
 
 
 def as_role(
