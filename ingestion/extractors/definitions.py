@@ -51,7 +51,7 @@ _NOUNS: Final = {
     """,
     PRODUCT: """
         app application browser compiler computer daemon device distribution editor game
-        package program programme programs satellite ship software spacecraft tool toolkit utility
+        package program programme satellite ship software spacecraft tool toolkit utility
     """,
     EVENT: "battle competition conference congress election festival revolt tournament war",
     GROUP: "ethnicity nationality tribe",
@@ -76,10 +76,15 @@ def said_to_be(name: Span) -> str | None:
     if _is_shown(name):
         return CONCEPT
     kind = next(filter(None, map(_kind_of_noun, _nouns(name))), None)
-    is_phrase = are_common(token.lower_ for token in name if token.is_alpha)
-    if is_phrase and (kind in _NOT_OF_COMMON_WORDS or name.text.isupper()):
+    is_shouted = name.text.isupper()
+    if kind is None or (is_shouted and kind == PERSON):
         return None
-    return None if kind == PERSON and name.text.isupper() else kind
+    doubts = is_shouted or kind in _NOT_OF_COMMON_WORDS
+    return None if doubts and are_common(words_of(name)) else kind
+
+
+def words_of(name: Span) -> list[str]:
+    return [token.lower_ for token in name if token.is_alpha]
 
 
 def _is_shown(name: Span) -> bool:

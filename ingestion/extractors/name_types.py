@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import regex
 
-from ingestion.extractors.definitions import said_to_be
+from ingestion.extractors.definitions import said_to_be, words_of
 from ingestion.extractors.extraction import (
     CONCEPT,
     EVENT,
@@ -166,11 +166,7 @@ def _is_believed(name: Span, guess: str, common: Collection[str]) -> bool:
         return False
     if _GLOSS.search(name.doc.text[max(0, name.start_char - 40) : name.start_char]):
         return False
-    return guess not in _NOT_OF_COMMON_WORDS or not are_common(_words(name), common)
-
-
-def _words(name: Span) -> list[str]:
-    return [token.lower_ for token in name if token.is_alpha]
+    return guess not in _NOT_OF_COMMON_WORDS or not are_common(words_of(name), common)
 
 
 def _kind_by_words(name: Span) -> str:
@@ -305,7 +301,7 @@ def _is_located(name: Span, before: Token | None, after: Token | None) -> bool:
 
 def _names_thing(name: Span, before: Token | None, after: Token | None) -> bool:
     """*the dpkg package*, *the program Alien*, *the Firefox web browser*, *Apache 2.4*."""
-    is_phrase = len(name) > 1 and are_common(_words(name))  # "Room Temperature 0.935"
+    is_phrase = len(name) > 1 and are_common(words_of(name))  # "Room Temperature 0.935"
     if _VERSION_BEHIND.match(_text_behind(name)):
         return not is_phrase and name.text.lower() not in _THINGS  # nor "Version 1.8"
     if is_phrase or name[-1].tag_ not in ("NNP", "NNPS", "JJ"):

@@ -19,7 +19,6 @@ import regex
 
 from ingestion.knowledge import summaries
 from kb_project.sql import Row, run_sql
-from kb_project.text.languages import HAN
 from kb_project.text.regions import (
     Heading,
     RegionKind,
@@ -99,11 +98,8 @@ class _Facts:
 def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) -> Target | None:
     """Return what the question asks an overview of, within the scope; None if it asks for something
     else. Reads documents only if the question may name one."""
-    if everything := language.asked(question, []):
-        return everything
-    phrase = language.sought_in_documents(question)
-    if terms(phrase):
-        return Target(phrase=phrase, is_chinese=HAN.search(question) is not None)
+    if without_names := language.asked(question, []):
+        return without_names
     named: dict[UUID, Named] = {}
     for subject in language.subjects(question):
         values = {

@@ -166,7 +166,8 @@ def asked(question: str, titles: Sequence[Named]) -> Target | None:
             return Target(documents, is_chinese=is_chinese)
         if section := section or _section(subject, titles):
             return Target(section=section, is_chinese=is_chinese)
-    return None
+    phrase = sought_in_documents(question)
+    return Target(phrase=phrase, is_chinese=is_chinese) if terms(phrase) else None
 
 
 def subjects(question: str) -> Iterator[str]:

@@ -209,9 +209,10 @@ def _says_what(one: Candidate, subject: str) -> float:
     is_headed = level == LABEL and one.place == 0 and bare(title).casefold() == subject.casefold()
     if is_headed or defines(one.said, subject):
         return DEFINES
-    words = {term for term in terms(subject) if not term.isdigit()}
-    if one.kind is StatementKind.ROW and words.isdisjoint(terms(one.said)):
-        return -1.0
+    if one.kind is StatementKind.ROW:
+        words = {term for term in terms(subject) if not term.isdigit()}
+        if words.isdisjoint(terms(one.said)):
+            return -1.0
     return float(is_about(one.said, subject))
 
 

@@ -129,9 +129,9 @@ class _Naming:
 
     def _due(self, parent: UUID | None, siblings: Sequence[_Topic]) -> list[UUID]:
         """The topics to be titled again."""
-        own = due = [one for one in siblings if one.id != self._rest]
+        own = [one for one in siblings if one.id != self._rest]
         if parent in self._renamed:
-            pass
+            due = own
         elif _are_large(siblings) and not any(map(_was_titled_long_ago, own)):
             due = [one for one in own if one.titled_at is None]
         else:
