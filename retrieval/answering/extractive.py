@@ -130,7 +130,7 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
     # A fitting list answers better than the probability of its best entry suggests.
     entries = lists.fitting(gathered, ranked, parts)
     if not entries and outcome is Outcome.ANSWERED:
-        entries = lists.introduced(gathered, ranked) or lists.steps(gathered, ranked)
+        entries = lists.around(gathered, ranked)
     if entries:
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)

@@ -91,6 +91,11 @@ class Candidate:
         return _LABELS.sub("", self.said) if self.kind is StatementKind.ROW else self.said
 
     @property
+    def labels(self) -> str:
+        """The columns' names of a row."""
+        return "".join(_LABELS.findall(self.said)) if self.kind is StatementKind.ROW else ""
+
+    @property
     def asks(self) -> bool:
         """Whether it is a question."""
         return self.said.rstrip("\"'”’ ").endswith(("?", "？"))

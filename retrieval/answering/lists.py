@@ -101,7 +101,26 @@ def _counts(before: str, entries: Sequence[Candidate]) -> bool:
     return not {number, SPELT_OTHERWISE.get(number)}.isdisjoint(terms(before))
 
 
-def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
+def around(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
+    """Return the list, the rows or the steps that the best statement answers with, if any."""
+    return (
+        _introduced(gathered, ranked) or _rows_named(gathered, ranked) or _steps(gathered, ranked)
+    )
+
+
+def _rows_named(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
+    """Return all rows of the best row's table if the question asks for nothing but what its columns
+    are called: *Who paid for the lens: Lantern Fund; Amount: £110,000*."""
+    best = ranked[0].candidate
+    wanted = gathered.rarity.weighed(gathered.sought.terms)
+    if best.group is None or wanted.share(terms(best.labels)) < WHOLE:
+        return []
+    rows = _short_lists(gathered).get(best.group, [])
+    same = [one for one in rows if one.labels == best.labels]
+    return same if len(same) > 1 else []
+
+
+def _introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     """Return the best statement with the list that it introduces, if it introduces one."""
     first = ranked[0].candidate
     if first.introduces is None:
@@ -110,7 +129,7 @@ def introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     return [first, *entries] if entries else []
 
 
-def steps(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
+def _steps(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     """Return the list of steps that the best statement is one of, or that follows it closely, if
     the question asks how something is done: entries that tell what to do, or any below a heading
     that has all the question's words."""

@@ -169,7 +169,9 @@ MOST_DEFINED: Final = 4
 _DEFINED: Final = lazy_pattern(
     r"\W*(?:(?:what|who)(?:['’]s| is| are| was| were)|define|explain|describe"
     r"|tell me (?:more )?about)(?: (?:an?|the))? (?P<subject>[^?.!]+?)\W*"
-    r"|\W*what (?:do|does|did)(?: (?:an?|the))? (?P<meant>[^?.!]+?) (?:mean|stand for)\W*",
+    r"|\W*what (?:do|does|did)(?: (?:an?|the))? (?P<meant>[^?.!]+?) (?:mean|stand for)\W*"
+    r"|\W*why (?:is|are|was|were) [^?.!]+? (?:called|known as|nicknamed|named)(?: (?:an?|the))?"
+    r" (?P<called>[^?.!]+?)\W*",
     regex.IGNORECASE,
 )
 _CLASS_BEHIND: Final = regex.compile(
@@ -244,12 +246,13 @@ def kind_of(question: str) -> Kind:
 
 
 def defined_in(question: str) -> list[str]:
-    """Return what a question asks to define or to tell apart, also without the word for its class.
+    """Return what a question asks to define, to explain as a name or to tell apart, also without
+    the word for its class.
 
     >>> [defined_in(one) for one in ("What is an entrance pupil?", "Who was Ada?", "Who fell?")]
     [['entrance pupil'], ['Ada'], []]
-    >>> defined_in("What is the Lodestar project?")
-    ['Lodestar project', 'Lodestar']
+    >>> defined_in("What is the Lodestar project?"), defined_in("Why is the lens called Ada?")
+    (['Lodestar project', 'Lodestar'], ['Ada'])
     >>> defined_in("What is the difference between a bill and an invoice?")
     ['bill', 'invoice']
     """
@@ -258,7 +261,7 @@ def defined_in(question: str) -> list[str]:
     if compared:
         found = [compared["one"], compared["other"]]
     else:
-        found = [asked["subject"] or asked["meant"]] if asked else []
+        found = list(filter(None, asked.groups())) if asked else []
         found += [_CLASS_BEHIND.sub("", one) for one in found if _CLASS_BEHIND.search(one)]
     return [one for one in found if 0 < len(one.split()) <= MOST_DEFINED]
 

@@ -221,3 +221,30 @@ def test_of_many_sentences_of_steps_only_the_first_of_each_are_given():
     _, *steps = answered("How do I change the wick of the lamp?", text)
 
     assert steps == ["Open the glass.", "Take the old wick out.", "Put the new one in."]
+
+
+FUNDERS = "\n".join(
+    f"Who paid for the lens: {name}; Amount: {amount}"
+    for name, amount in {
+        "Lantern Fund": "£110,000",
+        "Appeal": "£35,000",
+        "Hollin": "£9,000",
+    }.items()
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Who paid for the lens?", ["Lantern Fund", "Appeal", "Hollin"]),
+        ("Who paid £110,000 for the lens?", ["Lantern Fund"]),
+    ],
+)
+def test_a_question_for_what_a_column_is_called_gets_every_row(question, names):
+    made = gathered(question, hit(FUNDERS, regions=(Region(RegionKind.TABLE, 0, len(FUNDERS)),)))
+
+    choice = extractive.choose(made, ranking_of(made, shares=[0.92, 0.02, 0.02], probability=1.0))
+
+    assert [one.split("; ")[0] for one in said(choice)] == [
+        f"Who paid for the lens: {name}" for name in names
+    ]
