@@ -31,6 +31,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import answers as sets
+from ingestion.vectors import sentences as sentence_vectors
 from kb_project.ports import build_ports
 from kb_project.text.statements import Statement, StatementKind
 from kb_project.text.words import terms
@@ -148,7 +149,17 @@ def asked_of_selqa(folder: Path) -> Iterator[Asked]:
 
 
 def embedded(one: Mapping[str, Any]) -> list[str]:
-    return [f"{one['article']}: {one['section']}: {each}" for each in one["candidates"]]
+    said = [Statement(0, 0, StatementKind.SENTENCE, each) for each in one["candidates"]]
+    pairs = zip(said, ["", *one["candidates"]], strict=False)
+    return [
+        sentence_vectors.situated(
+            one["article"],
+            (one["section"],),
+            each,
+            before if sentence_vectors.leans_on_the_one_before(each) else "",
+        )
+        for each, before in pairs
+    ]
 
 
 def gathered_of_selqa(

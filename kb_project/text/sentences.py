@@ -321,3 +321,18 @@ def is_reference_word(surface: str) -> bool:
     (True, True, False)
     """
     return _ABBREVIATION.fullmatch(surface) is not None
+
+
+_PRONOUN: Final = regex.compile(
+    r"\W{0,3}(?:(?:he|she|it|they|his|her|its|their|this|these|those|both|such)\b|[他她它这其])",
+    regex.IGNORECASE,
+)
+
+
+def begins_with_pronoun(sentence: str) -> bool:
+    """Whether it begins with a word for what the sentence before it is about.
+
+    >>> [begins_with_pronoun(one) for one in ("It was lit.", "Its lens.", "But it burned.")]
+    [True, True, False]
+    """
+    return _PRONOUN.match(sentence) is not None

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from kb_project.text.languages import HAN
 from kb_project.text.regions import Region
-from kb_project.text.sentences import breaks_off
+from kb_project.text.sentences import begins_with_pronoun, breaks_off
 from kb_project.text.statements import Statement, StatementKind, says_something, statements
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import one_line, terms
@@ -221,11 +221,6 @@ TEXTS_CACHED: Final = 30_000
 K1: Final = 1.2
 B: Final = 0.75
 
-_STARTS_WITH_PRONOUN: Final = regex.compile(
-    r"\W{0,3}(?:(?:he|she|it|they|his|her|its|their|this|these|those|both|such)\b|[他她它这其])",
-    regex.IGNORECASE,
-)
-
 _LABELS: Final = regex.compile(r"(?:^|(?<=; ))(?:[^;:.]{1,60}: )+")
 """The columns' names in a row: *name: Ada Lind; role: keeper*. The key of *funders.Ada Lind: 5* is
 no such name."""
@@ -357,7 +352,7 @@ def _row(one: Indexed, sought: QuestionFeatures, wanted: Weighed, named: Weighed
         wanted.share(one.heading - own),
         1 / (1 + candidate.place),
         math.log(max(length_of(candidate.said), 3.0) / USUAL_WORDS),
-        float(_STARTS_WITH_PRONOUN.match(candidate.said) is not None),
+        float(begins_with_pronoun(candidate.said)),
         float(candidate.asks),
         float(candidate.kind is StatementKind.ENTRY),
         float(candidate.kind is StatementKind.ROW),

@@ -237,12 +237,32 @@ def test_another_workspace_sees_none_of_them(workspace: Workspace):
     assert list(said(other)) == [NEW]
 
 
+def stated(text: str, kind: StatementKind = StatementKind.SENTENCE) -> Statement:
+    return Statement(0, len(text), kind, text)
+
+
 def test_what_hardly_has_words_gets_no_vector_and_neither_does_the_hundred_and_first():
-    def said(text: str) -> Statement:
-        return Statement(0, len(text), StatementKind.SENTENCE, text)
+    marks, real = stated("[](){}[](){} a [](){}"), [stated(f"Light {n}.") for n in range(120)]
 
-    marks, real = said("[](){}[](){} a [](){}"), [said(f"Light {n} is lit.") for n in range(120)]
+    embedded = sentences.embeddable([marks, *real])
 
-    assert sentences.embeddable([marks, *real]) == real[: sentences.MOST]
-    assert sentences.embeddable([said("灯塔在岛上。")]) != []
-    assert sentences.embeddable([said("x² + y² = r²")]) != []
+    assert [one for one, _ in embedded] == real[: sentences.MOST]
+    assert sentences.embeddable([stated("灯塔在岛上。")]) != []
+    assert sentences.embeddable([stated("x² + y² = r²")]) != []
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "is_needed"),
+    [
+        (stated("Skarrow is a light."), "It was lit in 1869.", True),
+        (stated("Skarrow is a light."), "Voar is an island.", False),
+        (stated("Skarrow", StatementKind.HEADING), "It was lit in 1869.", False),
+        (stated("斯卡罗是灯塔。"), "它建于1869年。", False),
+    ],
+)
+def test_a_sentence_that_begins_with_a_pronoun_is_embedded_with_the_one_before_it(
+    before, said, is_needed
+):
+    [*_, (_, with_it)] = sentences.embeddable([before, stated(said)])
+
+    assert with_it == (before.said if is_needed else "")
