@@ -35,6 +35,7 @@ django.setup()
 
 from ingestion.documents import services as ingestion
 from ingestion.models import Document, DocumentState
+from kb_project.commands import ensure_migrated
 from retrieval.conversations import asking, queries
 from retrieval.models import Conversation
 from retrieval.search.modes import DEFAULT_MODE
@@ -132,6 +133,7 @@ def main() -> None:
     parser.add_argument("--mode", default=DEFAULT_MODE)
     parser.add_argument("--keep", default="", metavar="SLUG", help="keep the workspace so named")
     options = parser.parse_args()
+    ensure_migrated(print)
     folder = options.dataset.resolve()
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line) for line in lines]

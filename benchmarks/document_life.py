@@ -48,6 +48,7 @@ from ingestion.models import (
 )
 from ingestion.pipeline import runner
 from ingestion.resolution.keys import entity_id
+from kb_project.commands import ensure_migrated
 from kb_project.ports import build_ports
 from retrieval.evaluation import dataset
 from retrieval.evaluation.dataset import Dataset
@@ -80,6 +81,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=50)
     parser.add_argument("--keep", default="", help="keep, or use, a workspace of all documents")
     options = parser.parse_args()
+    ensure_migrated(print)
     source = dataset.load(options.dataset)
     if options.documents:
         source = replace(source, documents=source.documents[: options.documents])

@@ -38,6 +38,7 @@ from ingestion.documents import services
 from ingestion.extractors import english
 from ingestion.models import Chunk
 from ingestion.pipeline import runner
+from kb_project.commands import ensure_migrated
 from kb_project.llm.tokens import token_starts
 from kb_project.ports import build_ports
 from retrieval.evaluation import dataset
@@ -253,6 +254,7 @@ def main() -> None:
     parser.add_argument("dataset", type=Path, help="a folder with documents.jsonl")
     parser.add_argument("--documents", type=int, default=0, help="only the first so many")
     options = parser.parse_args()
+    ensure_migrated(print)
     clock = Clock()
     measure(clock)
     documents, chunks = ingest(options.dataset, options.documents, clock)

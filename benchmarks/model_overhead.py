@@ -42,6 +42,7 @@ from ingestion.documents import estimates, services
 from ingestion.models import Chunk, CommunityReport, Entity, Relationship
 from ingestion.pipeline import runner
 from ingestion.stage import StageOutcome
+from kb_project.commands import ensure_migrated
 from kb_project.llm.call import Exchange
 from kb_project.llm.chat import Chat
 from kb_project.llm.config import ChatConfig
@@ -326,6 +327,7 @@ def main() -> None:
     parser.add_argument("--profile", type=int, default=0, help="print so many of the hot functions")
     parser.add_argument("--no-tree", action="store_true", help="leave the summaries out")
     options = parser.parse_args()
+    ensure_migrated(print)
     if options.no_tree:
         STAGES["tree"] = runner.alone(lambda *_: StageOutcome())
         runner.tree.is_missed = lambda *_: False  # otherwise it would be requested over and over
