@@ -8,6 +8,7 @@ topics that are nearest as a whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 from uuid import UUID
 
@@ -29,9 +30,9 @@ def search(query: Query) -> ModeResult:
         return tree.search(query)
     dense.note_pending(query)
     opened, chunks = descend(query, roots)
-    leaves = tree.leaves_of(query, [node.id for node in opened])
-    usable = [node for node in opened if tree.inside(leaves, node)]
-    best = sorted(usable, key=lambda node: (-node.cosine, node.id))[: query.top_k]
+    leaves: dict[UUID, tree.Leaves] = {}
+    nearest_first = sorted(opened, key=lambda node: (-node.cosine, node.id))
+    best = list(islice(tree.usable(query, nearest_first, leaves), query.top_k))
     found = tree.raised({node.id: node.cosine for node in chunks}, best, leaves)
     return ModeResult(
         hybrid.topped_up(query, found),

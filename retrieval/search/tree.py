@@ -7,7 +7,7 @@ on documents outside the scope is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, LiteralString
 from uuid import UUID
@@ -37,31 +37,36 @@ WHERE c.workspace_id = %(workspace)s AND c.id = ANY(%(chunks)s::uuid[])
 ORDER BY 3 DESC, 2, 1
 """
 
-# The passages below some summaries, nearest first, and whether all of them are in the scope.
+# The passages below some summaries, nearest first, and whether all of them are in the scope. By
+# laterals and arrays: a join would read all passages of the workspace for the few below.
 LEAVES: Final[LiteralString] = """
 WITH RECURSIVE below AS (
     SELECT id AS top, id AS node FROM unnest(%(nodes)s::uuid[]) AS t(id)
     UNION
     SELECT b.top, e.node_id
-    FROM below b
-    JOIN ingestion_summaryedge e ON e.workspace_id = %(workspace)s AND e.parent_id = b.node
-    WHERE e.node_id IS NOT NULL
+    FROM below b CROSS JOIN LATERAL (
+        SELECT node_id FROM ingestion_summaryedge
+        WHERE workspace_id = %(workspace)s AND parent_id = b.node AND node_id IS NOT NULL
+        OFFSET 0) AS e
 ), leaves AS MATERIALIZED (
     SELECT DISTINCT b.top, e.chunk_id
-    FROM below b
-    JOIN ingestion_summaryedge e ON e.workspace_id = %(workspace)s AND e.parent_id = b.node
-    WHERE e.chunk_id IS NOT NULL
+    FROM below b CROSS JOIN LATERAL (
+        SELECT chunk_id FROM ingestion_summaryedge
+        WHERE workspace_id = %(workspace)s AND parent_id = b.node AND chunk_id IS NOT NULL
+        OFFSET 0) AS e
+), passages AS MATERIALIZED (
+    SELECT id, document_id FROM ingestion_chunk
+    WHERE workspace_id = %(workspace)s AND id = ANY(ARRAY(SELECT DISTINCT chunk_id FROM leaves))
+), vectors AS MATERIALIZED (
+    SELECT chunk_id, vector <#> %(vector)s::halfvec AS distance FROM ingestion_chunkembedding
+    WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+      AND chunk_id = ANY(ARRAY(SELECT id FROM passages))
 )
 SELECT l.top,
-       array_agg(l.chunk_id
-                 ORDER BY v.vector <#> %(vector)s::halfvec NULLS LAST, l.chunk_id),
+       array_agg(l.chunk_id ORDER BY v.distance NULLS LAST, l.chunk_id),
        coalesce(bool_and(
-           %(documents)s::uuid[] IS NULL OR c.document_id = ANY(%(documents)s::uuid[])), false)
-FROM leaves l
-JOIN ingestion_chunk c ON c.workspace_id = %(workspace)s AND c.id = l.chunk_id
-LEFT JOIN ingestion_chunkembedding v
-  ON v.workspace_id = %(workspace)s AND v.chunk_id = l.chunk_id
- AND v.fingerprint = %(fingerprint)s
+           %(documents)s::uuid[] IS NULL OR p.document_id = ANY(%(documents)s::uuid[])), false)
+FROM leaves l JOIN passages p ON p.id = l.chunk_id LEFT JOIN vectors v ON v.chunk_id = p.id
 GROUP BY l.top
 """
 
@@ -160,9 +165,9 @@ def search(query: Query) -> ModeResult:
         )
         return hybrid.instead(query)
     dense.note_pending(query)
-    leaves = leaves_of(query, [node.id for node in nodes if not node.is_chunk])
-    usable = [node for node in nodes if node.is_chunk or inside(leaves, node)]
-    summaries = [node for node in collapsed(usable, query.top_k) if not node.is_chunk]
+    leaves: dict[UUID, Leaves] = {}
+    taken = collapsed(usable(query, nodes, leaves), query.top_k)
+    summaries = [node for node in taken if not node.is_chunk]
     chunks = {node.id: node.cosine for node in nodes if node.is_chunk}
     return ModeResult(
         raised(chunks, summaries, leaves)[: query.top_k],
@@ -195,9 +200,15 @@ def leaves_of(query: Query, nodes: Sequence[UUID]) -> dict[UUID, Leaves]:
     return {node: Leaves(tuple(chunks), is_inside) for node, chunks, is_inside in rows}
 
 
-def inside(leaves: Mapping[UUID, Leaves], node: Node) -> bool:
-    """Return whether the summary rests on passages, and on none outside the scope."""
-    return node.id in leaves and leaves[node.id].is_inside
+def usable(query: Query, nodes: Sequence[Node], leaves: dict[UUID, Leaves]) -> Iterator[Node]:
+    """Yield the passages, and the summaries that rest on some but on none outside the scope. What
+    is below these is put into ``leaves``, as far as the nodes are asked for."""
+    for first in range(0, len(nodes), query.top_k):
+        asked = nodes[first : first + query.top_k]
+        leaves |= leaves_of(query, [node.id for node in asked if not node.is_chunk])
+        for node in asked:
+            if node.is_chunk or (node.id in leaves and leaves[node.id].is_inside):
+                yield node
 
 
 def collapsed(nodes: Iterable[Node], top_k: int) -> list[Node]:
@@ -205,10 +216,12 @@ def collapsed(nodes: Iterable[Node], top_k: int) -> list[Node]:
     taken: list[Node] = []
     left = TOKENS_EACH * top_k
     for node in nodes:
-        if taken and (len(taken) == top_k or node.tokens > left):
+        if taken and node.tokens > left:
             break
         taken.append(node)
         left -= node.tokens
+        if len(taken) == top_k:
+            break
     return taken
 
 
