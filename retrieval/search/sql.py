@@ -31,19 +31,21 @@ WITH stats AS MATERIALIZED (
           WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
           GROUP BY term) AS counted
     CROSS JOIN stats
-), read AS NOT MATERIALIZED (
-    SELECT p.chunk_id,
-           w.weight * p.frequency * 2.2
-           / (p.frequency
-              + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * p.length / s.mean)) AS score
-    FROM ingestion_posting p JOIN weights w ON w.term = p.term CROSS JOIN stats s
-    WHERE p.workspace_id = %(workspace)s
-      AND p.term = ANY(ARRAY(SELECT term FROM weights WHERE is_read))
-      AND (%(documents)s::uuid[] IS NULL OR p.chunk_id IN (
-          SELECT id FROM ingestion_chunk
-          WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
 ), likely AS MATERIALIZED (
-    SELECT chunk_id, sum(score) AS score FROM read GROUP BY chunk_id
+    SELECT p.chunk_id,
+           sum(w.weight * p.frequency * 2.2
+               / (p.frequency
+                  + 1.2 * (1 - %(length)s::float8 + %(length)s::float8 * p.length / s.mean)))
+           AS score
+    FROM weights w CROSS JOIN stats s CROSS JOIN LATERAL (
+        SELECT chunk_id, frequency, length FROM ingestion_posting
+        WHERE workspace_id = %(workspace)s AND term = w.term
+          AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
+              SELECT id FROM ingestion_chunk
+              WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+        OFFSET 0) AS p
+    WHERE w.is_read
+    GROUP BY p.chunk_id
     ORDER BY score DESC, chunk_id
     LIMIT greatest(500, %(count)s)
 ), scored AS MATERIALIZED (
@@ -61,21 +63,21 @@ WITH stats AS MATERIALIZED (
 ), beside AS MATERIALIZED (
     SELECT near.id AS chunk_id, %(beside)s::float8 * max(s.score) AS score
     FROM scored s
-    CROSS JOIN LATERAL (
-        SELECT version_id, ordinal FROM ingestion_chunk
-        WHERE workspace_id = %(workspace)s AND id = s.chunk_id LIMIT 1) AS c
-    CROSS JOIN LATERAL (VALUES (c.ordinal - 1), (c.ordinal + 1)) AS next (ordinal)
+    JOIN (SELECT id, version_id, ordinal FROM ingestion_chunk
+          WHERE workspace_id = %(workspace)s AND id = ANY(ARRAY(SELECT chunk_id FROM scored))) AS c
+      ON c.id = s.chunk_id
     CROSS JOIN LATERAL (
         SELECT id FROM ingestion_chunk
         WHERE workspace_id = %(workspace)s AND version_id = c.version_id
-          AND ordinal = next.ordinal LIMIT 1) AS near
+          AND ordinal = ANY(ARRAY[c.ordinal - 1, c.ordinal + 1]) OFFSET 0) AS near
     WHERE %(beside)s::float8 > 0
     GROUP BY near.id
 )
 SELECT chunk_id, score, CASE WHEN has_words THEN ARRAY(
            SELECT w.term FROM weights w WHERE EXISTS (
                SELECT FROM ingestion_posting
-               WHERE workspace_id = %(workspace)s AND term = w.term AND chunk_id = best.chunk_id)
+               WHERE workspace_id = %(workspace)s AND term = w.term AND chunk_id = best.chunk_id
+               OFFSET 0)
            ORDER BY w.weight DESC, w.term) ELSE '{}' END AS terms
 FROM (SELECT chunk_id, sum(score) AS score, bool_or(has_words) AS has_words
       FROM (SELECT chunk_id, score, true AS has_words FROM scored
