@@ -259,6 +259,7 @@ class Evidence(TenantModel):
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "relationship", "chunk", "start", "predicate"],
+                include=["strength", "kind"],
                 name="evidence_once",
             ),
         ]

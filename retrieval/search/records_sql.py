@@ -107,15 +107,19 @@ WHERE workspace_id = %(workspace)s AND relationship_id = ANY(%(relationships)s::
 ORDER BY relationship_id, strength DESC, chunk_id, start
 """
 
-# Which of some passages state which relationships in the scope.
+# Which of some passages state which relationships in the scope. All evidence of the relationships
+# is read, since that is in the index: a passage that names much has hundreds of rows elsewhere.
 STATING: Final[LiteralString] = """
-SELECT DISTINCT relationship_id, chunk_id FROM ingestion_evidence
-WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
-  AND relationship_id = ANY(%(relationships)s::uuid[])
-  AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
-  AND (%(as_of)s = '' OR (
-      (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
-      AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
+SELECT DISTINCT stated.relationship_id, stated.chunk_id
+FROM unnest(%(relationships)s::uuid[]) AS one (id) CROSS JOIN LATERAL (
+    SELECT relationship_id, chunk_id FROM ingestion_evidence
+    WHERE workspace_id = %(workspace)s AND relationship_id = one.id
+      AND (%(documents)s::uuid[] IS NULL OR document_id = ANY(%(documents)s::uuid[]))
+      AND (%(as_of)s = '' OR (
+          (period_start = '' OR period_start COLLATE "C" <= %(as_of)s || '~')
+          AND (period_end = '' OR (period_end || '~') COLLATE "C" >= %(as_of)s)))
+    OFFSET 0) AS stated
+WHERE stated.chunk_id = ANY(%(chunks)s::uuid[])
 """
 
 CLAIMS_OF: Final[LiteralString] = """
