@@ -239,6 +239,11 @@ class GraphView:
     def close_by_position(self) -> Floats:
         return on_chunks(self.index, self.close)
 
+    @cached_property
+    def near_question(self) -> Floats:
+        """How near each entity is to the question, by position, through its passages."""
+        return _by_passages(self.index, self.question)
+
     def closeness(self, chunk_id: UUID) -> float:
         return self.close.get(chunk_id, 0.0)
 
@@ -290,7 +295,7 @@ def weigh(query: Query, view: GraphView, keywords: Iterable[str]) -> Floats:
     Zero outside the scope and for excluded entities; included ones come first.
     """
     index, wanted = view.index, list(keywords)
-    weights = QUESTION * _by_passages(index, view.question)
+    weights = QUESTION * view.near_question
     for keyword in wanted:
         near = view.keywords.get(keyword, {})
         weights += NAMED / len(wanted) * _by_names(index, keyword)

@@ -208,41 +208,57 @@ class Claim:
     chunk_id: UUID
 
 
+_Numbered = tuple[Relationship, int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     relationships: tuple[Relationship, ...] = ()
     claims: tuple[Claim, ...] = ()
 
 
-def by_importance(found: Sequence[Relationship], chosen: Collection[UUID]) -> list[Relationship]:
+def by_importance(found: Iterable[Relationship], chosen: Sequence[UUID]) -> list[Relationship]:
     """Return the chosen entities' relationships in order of importance."""
-    wanted = set(chosen)
+    return _of_first(_numbered(found, chosen), len(chosen))
+
+
+def _numbered(found: Iterable[Relationship], chosen: Iterable[UUID]) -> list[_Numbered]:
+    """Return relationships, the heaviest first, with numbers for their ends: those of the chosen
+    entities come first, in their order. Ids would be hashed a thousand times over."""
+    numbers = {one: number for number, one in enumerate(chosen)}
+
+    def number(entity_id: UUID) -> int:
+        return numbers.setdefault(entity_id, len(numbers))
+
+    heaviest_first = sorted(found, key=lambda one: (-one.weight, one.id))
+    return [(one, number(one.source), number(one.target)) for one in heaviest_first]
+
+
+def _of_first(numbered: Iterable[_Numbered], count: int) -> list[Relationship]:
+    """Return the relationships of the first ``count`` entities in order of importance."""
     inside: list[Relationship] = []
-    leading_out: list[tuple[Relationship, UUID]] = []
-    related: defaultdict[UUID, set[UUID]] = defaultdict(set)
-    for one in found:
-        if one.source not in wanted and one.target not in wanted:
-            continue
-        if one.source in wanted and one.target in wanted:
+    leading_out: list[tuple[Relationship, int]] = []
+    related: defaultdict[int, set[int]] = defaultdict(set)
+    for one, source, target in numbered:
+        first, second = min(source, target), max(source, target)
+        if second < count:
             inside.append(one)
-        else:
-            neighbour = one.target if one.source in wanted else one.source
-            leading_out.append((one, neighbour))
-            related[neighbour].add(one.other(neighbour))
-    inside.sort(key=lambda one: (-one.weight, one.id))
-    leading_out.sort(key=lambda each: (-len(related[each[1]]), -each[0].weight, each[0].id))
-    return inside + [one for one, _ in leading_out[: MOST_EACH * len(wanted)]]
+        elif first < count:
+            leading_out.append((one, second))
+            related[second].add(first)
+    leading_out.sort(key=lambda each: -len(related[each[1]]))
+    return inside + [one for one, _ in leading_out[: MOST_EACH * count]]
 
 
 def fitting_facts(
     budget: float, chosen: Sequence[UUID], found: Sequence[Relationship], claims: Sequence[Claim]
 ) -> Facts:
     """Return the facts of as many entities, in order, as fit into the budget."""
-    fitting = Facts()
+    fitting, numbered = Facts(), _numbered(found, chosen)
     for count in range(1, len(chosen) + 1):
         added = chosen[:count]
         facts = Facts(
-            tuple(by_importance(found, added)), tuple(one for one in claims if one.subject in added)
+            tuple(_of_first(numbered, count)), tuple(one for one in claims if one.subject in added)
         )
         texts = [one.description or one.predicates[0] for one in facts.relationships]
         texts += [claim.text for claim in facts.claims]

@@ -73,25 +73,25 @@ def scoped_passages(
 
 @dataclass(frozen=True, slots=True)
 class EntityFacts:
-    """``sources`` are the chunks and spans the description rests on."""
-
     id: UUID
     name: str
     type: str
     description: str
-    sources: tuple[tuple[UUID, int, int], ...]
+    description_sources: str
+    """JSON as Postgres writes it, read of the few that are shown."""
+
+    @property
+    def sources(self) -> list[tuple[UUID, int, int]]:
+        """The chunks and spans the description rests on."""
+        spans = json.loads(self.description_sources)
+        return [(UUID(one["chunk"]), one["start"], one["end"]) for one in spans]
 
 
 def entities_of(query: Query, entity_ids: Iterable[UUID]) -> dict[UUID, EntityFacts]:
     """Return the rows of entities, except excluded ones."""
     wanted = list(set(entity_ids) - set(query.exclude))
     rows = run_sql(records_sql.ENTITIES, query.parameters(entities=wanted)) if wanted else []
-    found = {}
-    for id_, name, kind, description, sources in rows:
-        # JSON as Postgres writes it.
-        spans = ((UUID(one["chunk"]), one["start"], one["end"]) for one in json.loads(sources))
-        found[id_] = EntityFacts(id_, name, kind, description, tuple(spans))
-    return found
+    return {row[0]: EntityFacts(*row) for row in rows}
 
 
 def entity_records(

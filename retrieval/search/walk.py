@@ -155,12 +155,13 @@ def explained(
     """Give each passage its reason: the question's names it mentions, else the name that led to
     it."""
     asked = {place: name for name, places in start.names.items() for place in places}
-    entities = index.to_entities @ scores
     places = index.chunk_ids.places([chunk_id for chunk_id, _ in found]).tolist()
     rows = {
         chunk_id: _mentioned(index, place)
         for (chunk_id, _), place in zip(found, places, strict=True)
     }
+    near = np.fromiter({place for row in rows.values() for place in row}, np.int64)
+    entities = dict(zip(near.tolist(), index.to_entities[near] @ scores, strict=True))
     bridges = {
         chunk_id: max(row, key=lambda place: row[place] * float(entities[place]))
         for chunk_id, row in rows.items()

@@ -24,7 +24,7 @@ from workspaces import access
 
 A, B, C = (UUID(int=number) for number in (11, 12, 13))
 KNOWN = {
-    one: EntityFacts(one, name, "", "", ()) for one, name in zip((A, B, C), "XYZ", strict=True)
+    one: EntityFacts(one, name, "", "", "[]") for one, name in zip((A, B, C), "XYZ", strict=True)
 }
 NEAR, FAR = 1.0, 0.1
 
