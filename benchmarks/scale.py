@@ -16,6 +16,7 @@ finds; and the memory of the process. ``scale_requests`` has ``pages`` and ``lif
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import statistics
@@ -41,6 +42,7 @@ from benchmarks.scale_requests import curate, life, pages
 from benchmarks.scale_rows import workspace_of
 from ingestion.stage import NO_PROGRESS
 from ingestion.stages import cells
+from kb_project.jobs.gc import THRESHOLDS
 from kb_project.ports import Ports
 from kb_project.sql import run_sql
 from retrieval.evaluation import dataset
@@ -178,6 +180,7 @@ def main() -> None:
     parser.add_argument("--without-graph", action="store_true", help="do not fill the projection")
     parser.add_argument("--passages-alone", action="store_true", help="words and vectors, no names")
     options = parser.parse_args()
+    gc.set_threshold(*THRESHOLDS)  # as manage.py does: else a tenth of the questions wait for it
     RESULTS.mkdir(parents=True, exist_ok=True)
     for passages in options.passages:
         started = time.perf_counter()
