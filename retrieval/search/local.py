@@ -223,15 +223,17 @@ def by_importance(found: Iterable[Relationship], chosen: Sequence[UUID]) -> list
 
 
 def _numbered(found: Iterable[Relationship], chosen: Iterable[UUID]) -> list[_Numbered]:
-    """Return relationships, the heaviest first, with numbers for their ends: those of the chosen
-    entities come first, in their order. Ids would be hashed a thousand times over."""
+    """Return relationships, the heaviest first, with numbers for their ends, the lower one first:
+    the chosen entities have the first, in their order. Ids would be hashed a thousand times over.
+    """
     numbers = {one: number for number, one in enumerate(chosen)}
 
     def number(entity_id: UUID) -> int:
         return numbers.setdefault(entity_id, len(numbers))
 
-    heaviest_first = sorted(found, key=lambda one: (-one.weight, one.id))
-    return [(one, number(one.source), number(one.target)) for one in heaviest_first]
+    heaviest_first = sorted(found, key=lambda one: (-one.weight, one.id.int))
+    ends = ((one, number(one.source), number(one.target)) for one in heaviest_first)
+    return [(one, min(source, target), max(source, target)) for one, source, target in ends]
 
 
 def _of_first(numbered: Iterable[_Numbered], count: int) -> list[Relationship]:
@@ -239,8 +241,7 @@ def _of_first(numbered: Iterable[_Numbered], count: int) -> list[Relationship]:
     inside: list[Relationship] = []
     leading_out: list[tuple[Relationship, int]] = []
     related: defaultdict[int, set[int]] = defaultdict(set)
-    for one, source, target in numbered:
-        first, second = min(source, target), max(source, target)
+    for one, first, second in numbered:
         if second < count:
             inside.append(one)
         elif first < count:

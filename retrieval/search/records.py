@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from kb_project.sql import Row, run_sql
+from kb_project.sql import run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.words import terms
 from retrieval.search import as_of, query_features, records_sql
@@ -211,7 +211,7 @@ def relationships_of(
 ) -> list[Relationship]:
     """Return the relationships of some entities that the scope states, without their evidence:
     those between two of the entities, then the strongest."""
-    return _stated(query, view, _rows_of(query, entity_ids, count))
+    return _stated(query, view, relationship_ids(query, entity_ids, count))
 
 
 def relationships_in(
@@ -226,34 +226,32 @@ def relationships_in(
     ):
         near[one] = max(near[one], view.close[chunk_id] * (1.0 if is_stated else TOGETHER))
     best = sorted(near, key=lambda one: (-near[one], one))[:count]
-    rows = run_sql(records_sql.RELATIONSHIPS, query.parameters(relationships=best)) if best else []
-    return _stated(query, view, rows)
+    return _stated(query, view, best)
 
 
 def relationship_ids(query: Query, entity_ids: Sequence[UUID], count: int) -> list[UUID]:
     """Return the ids of what ``relationships_of`` returns."""
-    return [row[0] for row in _rows_of(query, entity_ids, count)]
-
-
-def _rows_of(query: Query, entity_ids: Sequence[UUID], count: int) -> Sequence[Row]:
     parameters = query.parameters(entities=list(entity_ids), count=count)
-    return run_sql(records_sql.RELATIONSHIPS_OF, parameters) if entity_ids else []
+    rows = run_sql(records_sql.RELATIONSHIPS_OF, parameters) if entity_ids else []
+    return [id_ for (id_,) in rows]
 
 
-def _stated(query: Query, view: GraphView, rows: Sequence[Row]) -> list[Relationship]:
-    if not rows:
+def _stated(query: Query, view: GraphView, ids: Sequence[UUID]) -> list[Relationship]:
+    """Return these relationships, as far as the scope states them, in this order."""
+    if not ids:
         return []
     parameters = query.parameters(
-        relationships=[row[0] for row in rows],
+        relationships=list(ids),
         chunks=list(view.close),
         closeness=list(view.close.values()),
         together=TOGETHER,
         sources=SOURCES,
     )
+    rows = {row[0]: row for row in run_sql(records_sql.RELATIONSHIPS, parameters)}
     found = {row[0]: row[1:] for row in run_sql(records_sql.EVIDENCE_WEIGHED, parameters)}
     return [
         Relationship(id_, source, target, text, tuple(words), float(weight), *found[id_])
-        for id_, source, target, text, words, weight in rows
+        for id_, source, target, text, words, weight in (rows[one] for one in ids if one in rows)
         if id_ in found
     ]
 

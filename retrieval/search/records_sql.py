@@ -58,11 +58,7 @@ WITH stated AS MATERIALIZED (
                      AND e.document_id = ANY(%(documents)s::uuid[])))
         ORDER BY r.weight DESC, r.id LIMIT %(count)s) AS incoming
 )
-SELECT id, source_id, target_id, description, keywords, weight FROM ingestion_relationship
-WHERE workspace_id = %(workspace)s AND id = ANY(ARRAY(
-    SELECT id FROM listed ORDER BY is_between DESC, weight DESC, id LIMIT %(count)s))
-ORDER BY source_id = ANY(%(entities)s::uuid[]) AND target_id = ANY(%(entities)s::uuid[]) DESC,
-         weight DESC, id
+SELECT id FROM listed ORDER BY is_between DESC, weight DESC, id LIMIT %(count)s
 """
 
 # The relationships that some passages are evidence of.
