@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 from uuid import UUID
 
@@ -22,8 +23,9 @@ USUAL: Final = 200
 """Passages found at least: several steps of one search ask for the best."""
 NEIGHBOUR: Final = "Next to a passage that shares words with the question"
 
-Matched = tuple[UUID, float, list[str]]
-"""A chunk, its score, and the terms it shares with the question, rarest first."""
+Matched = tuple[UUID, float, bool, list[str]]
+"""A chunk, its score, whether it shares terms with the question, and these, rarest first, if they
+are to be named."""
 
 
 def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
@@ -31,12 +33,13 @@ def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
     surfaces = surfaces_of(query.question)
     return [
         ScoredChunk(chunk_id, score, (shared_words(matched, surfaces) if matched else NEIGHBOUR,))
-        for chunk_id, score, matched in best(query, query.top_k, wordless=wordless)
+        for chunk_id, score, _, matched in best(query, query.top_k, wordless=wordless, named=True)
     ]
 
 
-def best(query: Query, count: int, *, wordless: bool = False) -> list[Matched]:
-    """Return the best chunks by the question's words, best first."""
+def best(query: Query, count: int, *, wordless: bool = False, named: bool = False) -> list[Matched]:
+    """Return the best chunks by the question's words, best first. To name the words of each takes a
+    fifth of the time."""
     wanted = list(dict.fromkeys(terms(query.question)))
     if not wanted:
         query.note(
@@ -45,20 +48,27 @@ def best(query: Query, count: int, *, wordless: bool = False) -> list[Matched]:
         )
         return []
     key = ("words", query.question, query.documents)
-    lists: dict[bool, tuple[int, list[Matched]]] = query.kept.setdefault(key, {})
+    lists: dict[tuple[bool, bool], tuple[int, list[Matched]]] = query.kept.setdefault(key, {})
     # What includes passages without words may have enough of those with words.
-    for kept in {wordless, True} & lists.keys():
+    for kept in set(product((wordless, True), (named, True))) & lists.keys():
         asked, found = lists[kept]
         fitting = [one for one in found if wordless or one[2]]
         if len(fitting) >= count or len(found) < asked:
             return fitting[:count]
     asked = max(count, USUAL) * (2 if wordless else 1)
     parameters = query.parameters(
-        terms=wanted, count=asked, length=LENGTH, beside=BESIDE, wordless=wordless, read=READ
+        terms=wanted,
+        count=asked,
+        length=LENGTH,
+        beside=BESIDE,
+        wordless=wordless,
+        named=named,
+        read=READ,
     )
     rows = run_sql(sql.BEST_BY_WORDS, parameters)
-    lists[wordless] = asked, [(row[0], float(row[1]), row[2]) for row in rows]
-    return lists[wordless][1][:count]
+    found = [(chunk_id, float(score), *words) for chunk_id, score, *words in rows]
+    lists[wordless, named] = asked, found
+    return found[:count]
 
 
 def surfaces_of(question: str) -> dict[str, str]:

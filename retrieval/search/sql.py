@@ -73,7 +73,7 @@ WITH stats AS MATERIALIZED (
     WHERE %(beside)s::float8 > 0
     GROUP BY near.id
 )
-SELECT chunk_id, score, CASE WHEN has_words THEN ARRAY(
+SELECT chunk_id, score, has_words, CASE WHEN has_words AND %(named)s THEN ARRAY(
            SELECT w.term FROM weights w WHERE EXISTS (
                SELECT FROM ingestion_posting
                WHERE workspace_id = %(workspace)s AND term = w.term AND chunk_id = best.chunk_id

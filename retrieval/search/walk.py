@@ -63,7 +63,7 @@ def nearest(query: Query) -> list[tuple[UUID, float]]:
     """Return passages near the question by their vectors, or by its words while there are none."""
     found = dense.nearest(query, NEAREST)
     dense.note_pending(query)
-    return found or [(chunk_id, score) for chunk_id, score, _ in lexical.best(query, NEAREST)]
+    return found or [(chunk_id, score) for chunk_id, score, *_ in lexical.best(query, NEAREST)]
 
 
 def within(query: Query, index: WalkIndex) -> NDArray[np.bool_] | None:
@@ -81,7 +81,7 @@ def nearer_first(query: Query, found: list[tuple[UUID, float]]) -> list[tuple[UU
     """
     cosines = dense.cosines(query, [chunk_id for chunk_id, _ in found])
     farthest = min(cosines.values(), default=0.0)
-    by_words = {chunk_id: score for chunk_id, score, _ in lexical.best(query, CANDIDATES)}
+    by_words = {chunk_id: score for chunk_id, score, *_ in lexical.best(query, CANDIDATES)}
     most = max(by_words.values(), default=1.0)
 
     def raised(chunk_id: UUID, score: float) -> float:

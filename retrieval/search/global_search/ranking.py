@@ -165,8 +165,8 @@ def closeness(query: Query) -> dict[UUID, float]:
     found = {chunk: (cosine - low) / ((high - low) or 1.0) for chunk, cosine in by_meaning.items()}
     if terms(query.question):
         best = lexical.best(query, NEAREST)
-        most = max((score for _, score, _ in best), default=0.0) or 1.0
-        for chunk, score, _ in best:
+        most = max((score for _, score, *_ in best), default=0.0) or 1.0
+        for chunk, score, *_ in best:
             found[chunk] = found.get(chunk, 0.0) + score / most
     return found
 

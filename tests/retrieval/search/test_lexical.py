@@ -22,7 +22,7 @@ def query_of(workspace, question, **over):
 
 def best(workspace, question, **over):
     with access.in_workspace(workspace.pk):
-        return lexical.best(query_of(workspace, question, **over), 5)
+        return lexical.best(query_of(workspace, question, **over), 5, named=True)
 
 
 @pytest.mark.django_db
@@ -31,7 +31,7 @@ def test_scores_are_bm25_over_the_workspace():
     document = rows.make_document(workspace, "x", "oil oil lamp\n\nlamp\n\nboat tide noon")
     oil = rows.chunks_of(document)[0]
 
-    ((chunk_id, score, matched),) = best(workspace, "oil")
+    ((chunk_id, score, _, matched),) = best(workspace, "oil")
 
     # Each passage holds its title's term "x" too: lengths 4, 2, 4.
     idf = math.log(1 + (3 - 1 + 0.5) / (1 + 0.5))
@@ -84,6 +84,22 @@ def test_steps_of_one_search_look_words_up_once_and_find_what_each_would_alone(
 
 
 @pytest.mark.django_db
+def test_words_are_named_for_those_who_ask_for_them(django_assert_num_queries):
+    workspace = rows.make_workspace()
+    rows.make_document(workspace, "x", "oil oil lamp\n\nthe tide\n\noil boat")
+    query = query_of(workspace, "oil")
+
+    with access.in_workspace(workspace.pk), django_assert_num_queries(2):
+        unnamed = lexical.best(query, 5)
+        named = lexical.best(query, 5, named=True)
+        again = lexical.best(query, 5)
+
+    assert [row[2:] for row in unnamed] == [(True, []), (True, [])]
+    assert [row[2:] for row in named] == [(True, ["oil"]), (True, ["oil"])]
+    assert [row[:2] for row in again] == [row[:2] for row in named]
+
+
+@pytest.mark.django_db
 def test_passages_with_words_are_all_found_where_neighbours_take_their_places(monkeypatch):
     monkeypatch.setattr(lexical, "USUAL", 1)
     workspace = rows.make_workspace()
@@ -93,11 +109,11 @@ def test_passages_with_words_are_all_found_where_neighbours_take_their_places(mo
     query = query_of(workspace, "oil")
 
     with access.in_workspace(workspace.pk):
-        lexical.best(query, 1, wordless=True)
-        found = lexical.best(query, 5)
+        lexical.best(query, 1, wordless=True, named=True)
+        found = lexical.best(query, 5, named=True)
 
     assert len(found) == 5
-    assert all(row[2] == ["oil"] for row in found)
+    assert all(row[3] == ["oil"] for row in found)
 
 
 @pytest.mark.django_db
@@ -109,7 +125,7 @@ def test_a_rare_word_outweighs_a_common_one():
 
     found = best(workspace, "lamp buoy")
 
-    assert found[0][2] == ["buoy"]
+    assert found[0][3] == ["buoy"]
     assert len(found) == 4
 
 
@@ -174,7 +190,7 @@ def test_a_scope_keeps_the_statistics_of_the_workspace():
     inside = rows.make_document(workspace, "in", "oil for the lamp")
     rows.make_document(workspace, "out", "oil by boat")
 
-    ((_, score, _),) = best(workspace, "oil", documents=(inside.pk,))
+    ((_, score, *_),) = best(workspace, "oil", documents=(inside.pk,))
 
     assert score == pytest.approx(dict(row[:2] for row in best(workspace, "oil"))[chunk(inside)])
 
@@ -187,7 +203,7 @@ def test_chinese_words_find_chinese_passages():
     found = best(workspace, "多少块毛坯？")
 
     assert len(found) == 1 or found[0][1] > found[1][1]
-    assert "毛坯" in found[0][2]
+    assert "毛坯" in found[0][3]
 
 
 @pytest.mark.django_db
@@ -237,11 +253,10 @@ def test_common_words_that_are_not_read_in_full_count_all_the_same(monkeypatch):
     monkeypatch.setattr(lexical, "READ", 1)
     found = best(workspace, "lamp buoy")
 
-    assert [row[::2] for row in found] == [row[::2] for row in in_full if "buoy" in row[2]]
-    assert [row[1] for row in found] == pytest.approx(
-        [row[1] for row in in_full if "buoy" in row[2]]
-    )
-    assert found[0][2] == ["buoy", "lamp"]
+    expected = [row for row in in_full if "buoy" in row[3]]
+    assert [(row[0], row[3]) for row in found] == [(row[0], row[3]) for row in expected]
+    assert [row[1] for row in found] == pytest.approx([row[1] for row in expected])
+    assert found[0][3] == ["buoy", "lamp"]
 
 
 @pytest.mark.django_db
