@@ -16,6 +16,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -283,22 +284,23 @@ def by_relevance(
     wanted = frozenset(query_features.read(query.question).terms)
     most = max(ends.values(), default=0.0) or 1.0
 
+    @cache
+    def asked_in(text: str) -> frozenset[str]:
+        """The question's telling words in a text: names and predicates recur."""
+        return wanted.intersection(terms(text))
+
     def score(one: Relationship) -> float:
+        names = (rows[end].name for end in one.ends)
+        shared: frozenset[str] = frozenset().union(
+            *map(asked_in, (*names, *one.keywords, one.description, *one.predicates))
+        )
         asked = sum(ends.get(end, 0.0) for end in one.ends) / most
-        return CLOSE * one.closeness + WORDS * _shared(one, rows, wanted) + ENDS * asked
+        words = len(shared) / (len(wanted) or 1)
+        return CLOSE * one.closeness + WORDS * words + ENDS * asked
 
     known = (one for one in relationships if all(end in rows for end in one.ends))
     scored = [(one, score(one)) for one in known]
     return sorted(scored, key=lambda pair: (-pair[1], -pair[0].weight, pair[0].id))
-
-
-def _shared(one: Relationship, rows: Mapping[UUID, EntityFacts], wanted: frozenset[str]) -> float:
-    """Return the share of the question's telling words that the relationship's text has."""
-    if not wanted:
-        return 0.0
-    names = (rows[end].name for end in one.ends)
-    text = " ".join([*names, *one.keywords, one.description, *one.predicates])
-    return len(wanted.intersection(terms(text))) / len(wanted)
 
 
 def relationship_records(
