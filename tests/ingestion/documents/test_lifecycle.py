@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 from django.utils import timezone
@@ -23,6 +24,7 @@ from ingestion.models import (
 from kb_project.errors import ConflictError, PreconditionError
 from tests import rows
 from tests.ingestion import jobs, state
+from tests.ingestion.once import Kept, once_a_module
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -43,6 +45,33 @@ def change(workspace: Workspace) -> ChangeContext:
 def log(workspace: Workspace) -> Document:
     """A document that waits to be read."""
     return jobs.document_of(jobs.add(workspace))
+
+
+class Read(NamedTuple):
+    change: ChangeContext
+    documents: dict[str, Document]
+    without_log: list[dict[str, Any]]
+
+
+def contents(workspace: Workspace) -> list[dict[str, Any]]:
+    kinds = [Document, DocumentVersion, ArchivedChunk]
+    return [state.graph(workspace), state.numbers(workspace, kinds)]
+
+
+def begin() -> Read:
+    """A workspace whose documents were read, and what one without the log holds."""
+    without = rows.make_workspace("Fresh")
+    state.read(without, {name: state.TEXTS[name] for name in ("Ledger", "Lease")})
+    change = ChangeContext(rows.make_workspace(), rows.make_user("Alice"), via="page")
+    return Read(change, state.read(change.workspace), contents(without))
+
+
+read_once = once_a_module(begin, Kept)
+
+
+@pytest.fixture
+def read(read_once: Kept[Read], media: Path) -> Read:
+    return read_once.for_a_test(media)
 
 
 def now(document: Document) -> Document:
@@ -69,9 +98,7 @@ def undo(change: ChangeContext, event: HistoryEvent) -> None:
 
 def last_event(workspace: Workspace) -> HistoryEvent:
     with access.in_workspace(workspace.pk):
-        found = HistoryEvent.objects.in_workspace(workspace).first()
-        assert found
-        return found
+        return HistoryEvent.objects.in_workspace(workspace)[0]
 
 
 # --- moves ----------------------------------------------------------------------------------------
@@ -114,8 +141,8 @@ def test_what_is_disabled_in_the_trash_is_restored_before_it_is_enabled(
         )
 
 
-def test_only_what_is_searched_counts_as_leaving_and_coming_back(change: ChangeContext):
-    documents = state.read(change.workspace)
+def test_only_what_is_searched_counts_as_leaving_and_coming_back(read: Read):
+    change, documents = read.change, read.documents
     lifecycle.documents_disable(change=change, documents=[documents["Log"]])
     both = [documents["Log"], documents["Ledger"]]
 
@@ -188,14 +215,11 @@ def test_a_batch_is_one_event_that_names_all(change: ChangeContext):
     assert {revision(one) for one in documents} == {event.sequence}
 
 
-def test_an_event_tells_what_followed(change: ChangeContext):
-    documents = state.read(change.workspace)
-
-    event = lifecycle.documents_trash(change=change, documents=[documents["Log"]])
+def test_an_event_tells_what_followed(read: Read):
+    event = lifecycle.documents_trash(change=read.change, documents=[read.documents["Log"]])
 
     counts = event.details["counts"]
-    assert counts["documents"] == 1
-    assert counts["passages"] == 1
+    assert (counts["documents"], counts["passages"]) == (1, 1)
     assert counts["facts"] + counts["facts_kept"] > 0
 
 
@@ -207,10 +231,8 @@ def test_adding_is_an_event_too(change: ChangeContext, log: Document):
     assert revision(log) == 1
 
 
-def test_many_that_are_added_together_are_one_event(workspace: Workspace):
-    state.read(workspace)
-
-    assert events(workspace).count(EventKind.DOCUMENT_ADDED) == 1
+def test_many_that_are_added_together_are_one_event(read: Read):
+    assert events(read.change.workspace).count(EventKind.DOCUMENT_ADDED) == 1
 
 
 # --- undoing --------------------------------------------------------------------------------------
@@ -247,8 +269,8 @@ def test_a_deletion_for_good_cannot_be_taken_back(change: ChangeContext, log: Do
         undo(change, event)
 
 
-def test_nothing_of_a_batch_comes_back_without_the_one_that_is_gone(change: ChangeContext):
-    documents = list(state.read(change.workspace).values())
+def test_nothing_of_a_batch_comes_back_without_the_one_that_is_gone(read: Read):
+    change, documents = read.change, list(read.documents.values())
     event = lifecycle.documents_trash(change=change, documents=documents)
     lifecycle.documents_delete(change=change, documents=[documents[0]])
 
@@ -261,9 +283,9 @@ def test_nothing_of_a_batch_comes_back_without_the_one_that_is_gone(change: Chan
 # --- deleting for good ----------------------------------------------------------------------------
 @pytest.mark.parametrize("first", [None, lifecycle.documents_disable, lifecycle.documents_trash])
 def test_nothing_of_a_deleted_document_is_left(
-    change: ChangeContext, first: Callable[..., HistoryEvent] | None, media: Path
+    read: Read, first: Callable[..., HistoryEvent] | None, media: Path
 ):
-    documents = state.read(change.workspace)
+    change, documents = read.change, read.documents
     with access.in_workspace(change.workspace.pk):
         version = DocumentVersion.objects.in_workspace(change.workspace).get(
             document=documents["Log"]
@@ -278,18 +300,13 @@ def test_nothing_of_a_deleted_document_is_left(
 
     assert not (media / version.blob).exists()
     assert not pictures.exists()
-    fresh = rows.make_workspace("Fresh")
-    state.read(fresh, {name: state.TEXTS[name] for name in ("Ledger", "Lease")})
-    assert state.graph(change.workspace) == state.graph(fresh)
-    left = [Document, DocumentVersion, ArchivedChunk]
-    assert state.numbers(change.workspace, left) == state.numbers(fresh, left)
+    assert contents(change.workspace) == read.without_log
     assert event.details["names"] == {str(documents["Log"].pk): "Log"}
 
 
-def test_the_last_document_leaves_an_empty_workspace(change: ChangeContext):
-    documents = state.read(change.workspace)
-
-    lifecycle.documents_delete(change=change, documents=list(documents.values()))
+def test_the_last_document_leaves_an_empty_workspace(read: Read):
+    change = read.change
+    lifecycle.documents_delete(change=change, documents=list(read.documents.values()))
     state.settled(change.workspace)
 
     assert not any(state.numbers(change.workspace).values())
