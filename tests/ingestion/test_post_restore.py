@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,10 @@ def worker(workspace: Workspace) -> Iterator[threading.Thread]:
     assert not thread.is_alive()
 
 
-def held_at(monkeypatch: Any, name: str) -> tuple[threading.Event, threading.Event]:
+Hold = tuple[threading.Event, threading.Event]
+
+
+def held_at(monkeypatch: Any, name: str) -> Hold:
     """A stage that says when it is reached, and goes on when it is told to."""
     reached, go, stage = threading.Event(), threading.Event(), runner.STAGES[name]
 
@@ -78,30 +82,45 @@ def keys(workspace: Workspace) -> set[tuple[str, int]]:
         return set(found.values_list("key", "mention_count"))
 
 
-@pytest.mark.parametrize("stage", ["parse", "embed", "resolve", "graph", "reports"])
-def test_work_goes_on_where_the_backup_found_it(stage: str, tmp_path: Path, monkeypatch: Any):
+STAGES = ("parse", "embed", "resolve", "graph", "reports")
+
+
+def test_work_goes_on_where_the_backup_found_it(tmp_path: Path, monkeypatch: Any):
     cast = rows.make_cast()
     for number in range(3):
         add(cast.workspace, f"{number}.txt", TEXT.format(number))
-    reached, go = held_at(monkeypatch, stage)
+    holds = {stage: held_at(monkeypatch, stage) for stage in STAGES}
 
     with worker(cast.workspace):
-        assert reached.wait(PATIENCE)
-        path = backups.write(tmp_path / "all.zip")
-        go.set()
+        paths = dict(backups_at(holds, tmp_path))
 
     expected = keys(cast.workspace), answers(cast.workspace, cast.alice)
-    with fresh_database():
-        backups.restore(path)
-        workspace = Workspace.objects.get()
-        assert drifts(workspace) == []
-        assert post_restore.wake(workspace.pk) > 0
-        inline.drain(workspace.pk)
+    assert sorted(paths) == sorted(STAGES)
+    for stage, path in paths.items():
+        with fresh_database():
+            backups.restore(path)
+            workspace = Workspace.objects.get()
+            assert drifts(workspace) == [], stage
+            assert post_restore.wake(workspace.pk) > 0, stage
+            inline.drain(workspace.pk)
 
-        assert states(workspace) == {DocumentState.READY}
-        assert drifts(workspace) == []
-        alice = User.objects.get(name="Alice")
-        assert (keys(workspace), answers(workspace, alice)) == expected
+            assert states(workspace) == {DocumentState.READY}, stage
+            assert drifts(workspace) == [], stage
+            alice = User.objects.get(name="Alice")
+            assert (keys(workspace), answers(workspace, alice)) == expected, stage
+
+
+def backups_at(holds: Mapping[str, Hold], folder: Path) -> Iterator[tuple[str, Path]]:
+    """A backup while each stage is held, in the order in which they are reached."""
+    waiting = dict(holds)
+    deadline = time.monotonic() + PATIENCE
+    while waiting:
+        assert time.monotonic() < deadline, f"{sorted(waiting)} were not reached"
+        for stage, (reached, go) in list(waiting.items()):
+            if reached.wait(0.01):
+                yield stage, backups.write(folder / f"{stage}.zip")
+                go.set()
+                del waiting[stage]
 
 
 @pytest.mark.slow
@@ -112,9 +131,9 @@ def test_backups_at_any_moment_are_of_one_state(tmp_path: Path):
 
     paths: list[Path] = []
     with worker(cast.workspace) as thread:
-        while thread.is_alive() and len(paths) < 6:
+        while thread.is_alive() and len(paths) < 4:
             paths.append(backups.write(tmp_path / f"{len(paths)}.zip"))
-            thread.join(0.2)
+            thread.join(0.3)
 
     expected = keys(cast.workspace)
     assert paths
