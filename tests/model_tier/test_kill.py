@@ -66,7 +66,6 @@ def house() -> Iterator[ModelHouse]:
         made = ModelHouse(folder, provider)
         try:
             make_migrated(made.data)
-            made.manage("createworkspace", "Papers", "--slug", "papers")
             yield made
         finally:
             made.end()

@@ -22,9 +22,11 @@ from psycopg.conninfo import make_conninfo
 
 from kb_project.database import embedded
 from kb_project.database.config import DATABASE
+from kb_project.database.prepare import Plan
 from kb_project.database.server import processes_in
 from kb_project.env import child_environment
 from tests.data_folders import make_migrated, new_root
+from tests.databases import clone, drop_database
 from tests.ingestion.content import assert_same, content
 from tests.ingestion.papers import write_papers
 
@@ -32,6 +34,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
 LANES = ("main", "embedding", "refreshing")
+KEPT = "kept"
 PATIENCE = 180.0
 
 IS_DONE: LiteralString = """
@@ -51,6 +54,7 @@ class House:
         self.papers = folder / "papers"
         write_papers(self.papers, 12)
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
+        self._connection: psycopg.Connection | None = None
         self.log = (folder / "workers.log").open("ab")
 
     @property
@@ -88,27 +92,38 @@ class House:
                 os.kill(pid, signal.SIGKILL)
 
     def query(self, statement: LiteralString, *values: object) -> list[tuple[Any, ...]]:
-        with self.connect() as connection:
-            return connection.execute(statement, values).fetchall()
+        return self.connected().execute(statement, values).fetchall()
 
-    def connect(self) -> psycopg.Connection:
-        server = embedded.ensure(self.postgres)
-        conninfo = make_conninfo(**server.conninfo(dbname=DATABASE))
-        return psycopg.connect(conninfo, autocommit=True)
+    def connected(self) -> psycopg.Connection:
+        """The connection kept for looking, or another one when the server was killed."""
+        with contextlib.suppress(psycopg.OperationalError):
+            if self._connection is not None:
+                self._connection.execute("SELECT")
+        if self._connection is None or self._connection.closed:
+            server = embedded.ensure(self.postgres)
+            conninfo = make_conninfo(**server.conninfo(dbname=DATABASE))
+            self._connection = psycopg.connect(conninfo, autocommit=True)
+        return self._connection
+
+    def disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def content(self) -> dict[str, list[tuple[Any, ...]]]:
-        with self.connect() as connection:
-            return content(connection)
+        return content(self.connected())
 
-    def empty(self) -> None:
-        """Forget every document but keep the workspace, so that ids come out the same."""
-        with self.connect() as connection:
-            connection.execute("TRUNCATE ingestion_document, ingestion_entity CASCADE")
-            connection.execute("TRUNCATE ingestion_community, ingestion_walksnapshot CASCADE")
-            connection.execute("TRUNCATE ingestion_graphtombstone, django_q_ormq")
-            # Emptying a table fires no trigger, so the counts of its rows are emptied with it.
-            connection.execute("TRUNCATE ingestion_corpuscount, ingestion_clustering")
-        self.manage("rebuildgraph", "--workspace", "papers")
+    def keep(self) -> None:
+        """Keep a copy of the database as it is, to begin with again."""
+        self.disconnect()
+        clone(embedded.ensure(self.postgres).conninfo(), Plan(KEPT), template=DATABASE)
+
+    def begin_again(self) -> None:
+        """With the same rows, so that ids come out the same."""
+        self.disconnect()
+        superuser = embedded.ensure(self.postgres).conninfo()
+        drop_database(superuser, DATABASE)
+        clone(superuser, Plan(DATABASE), template=KEPT)
 
     def ingest(self) -> None:
         self.manage("ingest", str(self.papers), "--workspace", "papers")
@@ -120,6 +135,7 @@ class House:
         return int(self.query(HOW_MANY, stage, "done")[0][0])
 
     def end(self) -> None:
+        self.disconnect()
         self.kill_workers()
         self.kill_postgres()
         self.log.close()
@@ -136,12 +152,11 @@ def wait_for(happens: Callable[[], bool], *, patience: float = PATIENCE) -> None
 
 
 @pytest.fixture(scope="module")
-def house() -> Iterator[House]:
+def built() -> Iterator[House]:
     folder = new_root("kb kill ")
     made = House(folder)
     try:
         make_migrated(made.data)
-        made.manage("createworkspace", "Papers", "--slug", "papers")
         yield made
     finally:
         made.end()
@@ -149,20 +164,27 @@ def house() -> Iterator[House]:
 
 
 @pytest.fixture(scope="module")
-def calm(house: House) -> dict[str, list[tuple[Any, ...]]]:
+def calm(built: House) -> dict[str, list[tuple[Any, ...]]]:
     """What an undisturbed run leaves behind."""
-    house.ingest()
-    house.start_workers()
-    wait_for(house.is_done)
-    house.kill_workers()
-    return house.content()
+    built.ingest()
+    built.keep()
+    built.start_workers()
+    wait_for(built.is_done)
+    built.kill_workers()
+    return built.content()
 
 
 @pytest.fixture
-def emptied(house: House, calm: dict[str, list[tuple[Any, ...]]]) -> Iterator[House]:
-    house.empty()
-    yield house
-    house.kill_workers()
+def house(built: House) -> Iterator[House]:
+    yield built
+    built.kill_workers()
+
+
+@pytest.fixture
+def waiting(house: House, calm: dict[str, list[tuple[Any, ...]]]) -> House:
+    """The papers were added, and nothing has been done yet."""
+    house.begin_again()
+    return house
 
 
 def test_a_calm_run_leaves_something_of_everything(calm: dict[str, list[tuple[Any, ...]]]):
@@ -173,58 +195,45 @@ def test_a_calm_run_leaves_something_of_everything(calm: dict[str, list[tuple[An
 
 
 def test_workers_killed_in_the_middle_go_on_when_they_are_started_again(
-    emptied: House, calm: dict[str, list[tuple[Any, ...]]]
+    waiting: House, calm: dict[str, list[tuple[Any, ...]]]
 ):
-    emptied.ingest()
-
     unfinished = []
     for stage, count in (("extract", 3), ("resolve", 7), ("describe", 1)):
-        emptied.start_workers()
-        wait_for(lambda stage=stage, count=count: emptied.done(stage) >= count)
-        emptied.kill_workers()
-        unfinished.append(not emptied.is_done())
+        waiting.start_workers()
+        wait_for(lambda stage=stage, count=count: waiting.done(stage) >= count)
+        waiting.kill_workers()
+        unfinished.append(not waiting.is_done())
     # On a busy machine, the last of them may come too late.
     assert any(unfinished)
-    emptied.start_workers()
-    wait_for(emptied.is_done)
+    waiting.start_workers()
+    wait_for(waiting.is_done)
 
-    assert_same(emptied.content(), calm)
-    emptied.manage("checkgraph", "--workspace", "papers")
+    assert_same(waiting.content(), calm)
+    waiting.manage("checkgraph", "--workspace", "papers")
 
 
-def test_workers_go_on_by_themselves_after_the_database_was_killed(
-    emptied: House, calm: dict[str, list[tuple[Any, ...]]]
+def test_workers_go_on_by_themselves_after_one_of_their_processes_and_the_database_were_killed(
+    waiting: House, calm: dict[str, list[tuple[Any, ...]]]
 ):
-    emptied.ingest()
-    emptied.start_workers()
+    waiting.start_workers()
+    wait_for(lambda: waiting.done("extract") >= 3)
 
-    for count in (3, 8):
-        wait_for(lambda count=count: emptied.done("extract") >= count)
-        emptied.kill_postgres()
-    wait_for(emptied.is_done)
-
-    assert_same(emptied.content(), calm)
-    emptied.manage("checkgraph", "--workspace", "papers")
-
-
-def test_one_process_of_a_worker_that_is_killed_is_replaced(
-    emptied: House, calm: dict[str, list[tuple[Any, ...]]]
-):
-    emptied.ingest()
-    emptied.start_workers()
-    wait_for(lambda: emptied.done("extract") >= 3)
-
-    [sentinel] = children_of(emptied.workers["main"].pid)
+    [sentinel] = children_of(waiting.workers["main"].pid)
     busy, *_others = children_of(sentinel)
     os.kill(busy, signal.SIGKILL)
-    wait_for(emptied.is_done)
+    wait_for(lambda: not is_running(sentinel))  # all of them are replaced
+    for stage, count in (("resolve", 8), ("describe", 1)):
+        wait_for(lambda stage=stage, count=count: waiting.done(stage) >= count)
+        waiting.kill_postgres()
+    wait_for(waiting.is_done)
 
-    assert_same(emptied.content(), calm)
+    assert_same(waiting.content(), calm)
+    waiting.manage("checkgraph", "--workspace", "papers")
 
 
-def test_nothing_of_a_worker_outlives_its_first_process(emptied: House):
-    emptied.start_workers()
-    first = emptied.workers["main"].pid
+def test_nothing_of_a_worker_outlives_its_first_process(house: House):
+    house.start_workers()
+    first = house.workers["main"].pid
     wait_for(lambda: sum(map(len, map(children_of, children_of(first)))) >= 3)
     [sentinel] = children_of(first)
     family = [sentinel, *children_of(sentinel)]
