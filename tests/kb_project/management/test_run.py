@@ -6,13 +6,14 @@ import http.client
 import os
 import queue
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -26,16 +27,17 @@ from tests.kb_project.database.conftest import folder as folder, kill_all, new_f
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
-PORT = 18600
+PORT, OTHER_PORT = 18600, 18601
 SECONDS = 90.0
+READY = r"is ready: +(http://\S+)"
 
 
 class Run:
     """The command as a person starts it, and what it prints."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, port: int) -> None:
         self.data_dir = data_dir
-        self.process = start(data_dir)
+        self.process = start(data_dir, port)
         self.lines: queue.Queue[str] = queue.Queue()
         self.seen: list[str] = []
         threading.Thread(target=self._read, daemon=True).start()
@@ -61,8 +63,8 @@ class Run:
         raise AssertionError(f"never said {pattern!r}:\n{''.join(self.seen)}")
 
 
-def start(data_dir: Path) -> subprocess.Popen[str]:
-    return command(data_dir, "run", "--no-demo", "--port", str(PORT))
+def start(data_dir: Path, port: int) -> subprocess.Popen[str]:
+    return command(data_dir, "run", "--no-demo", "--port", str(port))
 
 
 def command(data_dir: Path, *words: str) -> subprocess.Popen[str]:
@@ -89,26 +91,32 @@ def migrated() -> Iterator[tuple[Path, str]]:
         yield data_dir, said
 
 
-@pytest.fixture
-def run(folder: Path, migrated: tuple[Path, str]) -> Iterator[Run]:
-    shutil.rmtree(folder)
-    subprocess.run(["cp", "-a", migrated[0], folder], check=True)
-    yield from started(folder)
+@dataclass(frozen=True)
+class Served:
+    """The product, started once for the tests that leave it running, and its address."""
+
+    run: Run
+    address: str
 
 
-@pytest.fixture
-def first_run(folder: Path) -> Iterator[Run]:
-    yield from started(folder)
+@pytest.fixture(scope="module")
+def served(migrated: tuple[Path, str]) -> Iterator[Served]:
+    data_dir, _ = migrated
+    with running_on(data_dir, OTHER_PORT) as run:
+        yield Served(run, run.wait_for(READY)[1])
 
 
-def started(folder: Path) -> Iterator[Run]:
-    run = Run(folder)
-    yield run
-    run.process.send_signal(signal.SIGTERM)
+@contextmanager
+def running_on(data_dir: Path, port: int) -> Iterator[Run]:
+    run = Run(data_dir, port)
     try:
-        run.process.wait(20)
+        yield run
     finally:
-        run.process.kill()
+        run.process.send_signal(signal.SIGTERM)
+        try:
+            run.process.wait(20)
+        finally:
+            run.process.kill()
 
 
 def status(address: str) -> int:
@@ -129,44 +137,41 @@ def web_process(run: Run) -> int:
     raise AssertionError("no web server")
 
 
-def test_from_nothing_to_a_page_and_back_to_nothing(first_run):
-    run = first_run
-    address = run.wait_for(r"is ready: +(http://\S+)")[1]
+def test_from_nothing_to_a_page_and_back_to_nothing(folder: Path):
+    with running_on(folder, PORT) as run:
+        address = run.wait_for(READY)[1]
 
-    assert status(address) == 200
-    assert running(run.data_dir / "postgres") is not None
+        assert status(address) == 200
+        assert running(run.data_dir / "postgres") is not None
 
-    started = time.monotonic()
-    run.process.send_signal(signal.SIGINT)
-    assert run.process.wait(20) == 0
-    assert time.monotonic() - started < 10
-    assert processes_in(run.data_dir / "postgres") == []
+        started = time.monotonic()
+        run.process.send_signal(signal.SIGINT)
+        assert run.process.wait(20) == 0
+        assert time.monotonic() - started < 10
+        assert processes_in(run.data_dir / "postgres") == []
 
 
-def test_web_server_and_database_come_back_after_kill_9(run):
-    address = run.wait_for(r"is ready: +(http://\S+)")[1]
-
+def test_web_server_and_database_come_back_after_kill_9(served: Served):
+    run = served.run
     os.kill(web_process(run), signal.SIGKILL)
     run.wait_for(r"web was killed \(SIGKILL\); restarting it")
-    assert status(address) == 200  # the request waits for the new process
+    assert status(served.address) == 200  # the request waits for the new process
 
     kill_all(run.data_dir / "postgres")
     run.wait_for(r"database \| died; restarted")
-    assert status(address) == 200
+    assert status(served.address) == 200
 
 
-def test_a_command_before_the_first_start_makes_the_database(migrated):
+def test_a_command_before_the_first_start_makes_the_database(migrated: tuple[Path, str]):
     _, said = migrated
 
     assert "Updating the database" in said
     assert "The workspace 'Merrow Sound' is at /w/merrow-sound/" in said
 
 
-def test_a_second_start_names_the_first_one(run):
-    address = run.wait_for(r"is ready: +(http://\S+)")[1]
-
-    second = start(run.data_dir)
+def test_a_second_start_names_the_first_one(served: Served):
+    second = start(served.run.data_dir, OTHER_PORT)
     said, _ = second.communicate(timeout=60)
 
     assert second.returncode == 1
-    assert f"already running here: {address}" in said
+    assert f"already running here: {served.address}" in said
