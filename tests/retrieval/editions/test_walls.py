@@ -7,7 +7,9 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, LiteralString
+from functools import partial
+from pathlib import Path
+from typing import Any, LiteralString, NamedTuple
 from uuid import uuid4
 from zipfile import ZipFile
 
@@ -38,12 +40,16 @@ from retrieval.conversations import asking, queries
 from retrieval.search import modes, services
 from tests import rows
 from tests.ingestion import state
+from tests.ingestion.once import Kept, once_a_module
 from workspaces import access
 from workspaces.administration.services import export_make, export_request, path_of
 from workspaces.models import Capability, Membership, User, Workspace
 from workspaces.models.people import TenantQuerySet
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("media")]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("media", "fake_embedder"),
+]
 
 MARKS = {
     "Log": "Torvald",
@@ -70,8 +76,16 @@ DIGITS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|csrf\S+|nonce\S+",
 QUESTIONS = ("Who sells oil to Ada Lind?", "What is said about Skarrow?", "Dora Quist")
 
 
-def dealt(seed: int) -> tuple[Workspace, set[str]]:
-    """A workspace with random restrictions and grants, and the titles that Bob may not see."""
+class Dealt(NamedTuple):
+    workspace: Workspace
+    hidden: set[str]
+    elsewhere: Workspace
+
+
+def dealt(seed: int) -> Dealt:
+    """A workspace with random restrictions and grants, the titles that Bob may not see, and
+    another workspace of his.
+    """
     dice = random.Random(seed)
     cast = rows.make_cast(f"Harbour {seed}")
     state.read(cast.workspace, TEXTS)
@@ -96,7 +110,7 @@ def dealt(seed: int) -> tuple[Workspace, set[str]]:
     editions.sync(workspace.pk)
     for edition in Workspace.objects.filter(source=workspace):
         state.settled(edition)
-    return workspace, hidden
+    return Dealt(workspace, hidden, overlapping())
 
 
 def never_added(workspace: Workspace, titles: set[str]) -> None:
@@ -268,12 +282,26 @@ def overlapping() -> Workspace:
     return workspace
 
 
-@pytest.mark.parametrize("seed", range(2))
+dealt_once = once_a_module(partial(dealt, 1), Kept)
+
+
+@pytest.fixture
+def world(dealt_once: Kept[Dealt], media: Path) -> Dealt:
+    return dealt_once.for_a_test(media)
+
+
 def test_whoever_may_not_see_documents_reads_as_if_they_did_not_exist(
-    seed: int, monkeypatch: pytest.MonkeyPatch
+    world: Dealt, monkeypatch: pytest.MonkeyPatch
 ):
-    workspace, hidden = dealt(seed)
-    overlapping()
+    assert_reads_as_if_hidden_were_not_there(world, monkeypatch)
+
+
+def test_the_same_with_other_documents_hidden(monkeypatch: pytest.MonkeyPatch):
+    assert_reads_as_if_hidden_were_not_there(dealt(0), monkeypatch)
+
+
+def assert_reads_as_if_hidden_were_not_there(world: Dealt, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, hidden, _ = world
     bob, edition = rows.make_user("Bob"), read_by_bob(workspace)
     graph = state.graph(edition)
     read = {}
@@ -290,9 +318,8 @@ def test_whoever_may_not_see_documents_reads_as_if_they_did_not_exist(
             assert reading[what] == shown, (lock, what)
 
 
-def test_no_page_shows_a_word_that_was_not_granted(monkeypatch: pytest.MonkeyPatch):
-    workspace, hidden = dealt(1)
-    elsewhere = overlapping()
+def test_no_page_shows_a_word_that_was_not_granted(world: Dealt, monkeypatch: pytest.MonkeyPatch):
+    workspace, hidden, elsewhere = world
     client = Client()
     client.force_login(rows.make_user("Bob"))
     # In a workspace of his own he may read its audit page too.
@@ -326,8 +353,8 @@ def pages_without(client: Client, place: Workspace, words: set[str], lock: str) 
     return shown
 
 
-def test_a_hidden_document_is_refused_in_the_words_of_one_that_does_not_exist():
-    workspace, hidden = dealt(2)
+def test_a_hidden_document_is_refused_in_the_words_of_one_that_does_not_exist(world: Dealt):
+    workspace, hidden, _ = world
     client = Client()
     client.force_login(rows.make_user("Bob"))
     with access.in_workspace(workspace.pk):
@@ -351,9 +378,10 @@ def test_a_hidden_document_is_refused_in_the_words_of_one_that_does_not_exist():
     assert compared >= 2
 
 
-def test_an_export_holds_nothing_of_another_workspace(monkeypatch: pytest.MonkeyPatch):
-    dealt(1)
-    elsewhere = overlapping()
+def test_an_export_holds_nothing_of_another_workspace(
+    world: Dealt, monkeypatch: pytest.MonkeyPatch
+):
+    elsewhere = world.elsewhere
 
     for lock in ("both", "door"):
         with LOCKS[lock](monkeypatch):

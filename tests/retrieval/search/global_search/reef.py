@@ -139,3 +139,21 @@ def lights_and_roads(count: int = 3, name: str = "Reef") -> Reef:
             f"Road works {number}", {f"Mender{number} uses gravel.": [f"Road {number}"]}, [mender]
         )
     return reef
+
+
+def make_forest(name: str = "Forest", *, long: str = "") -> Reef:
+    """Six wide topics, half of them on roads; each with four narrower ones, two of them on lamps
+    where the wide one is."""
+    reef = Reef(name)
+    for number in range(6):
+        kind = "lamps" if number < 3 else "roads"
+        people = [
+            reef.document(f"{kind} {number}.{part}", f"Person{number}{part} works.")
+            for part in range(4)
+        ]
+        wide = reef.topic(f"All {kind} {number}", {f"{kind}.": [f"{kind} {number}.0"]}, people)
+        for part, person in enumerate(people):
+            title = f"The {kind if part < 2 else 'gravel'} of {number}.{part}"
+            text = f"Person{number}{part} works. {long}"
+            reef.topic(title, {text: [f"{kind} {number}.{part}"]}, [person], parent=wide)
+    return reef

@@ -3,6 +3,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from kb_project.errors import BudgetError, EndpointError, ReplyError
 from retrieval.search import global_search
 from retrieval.search.query import Selection, TopicChoice
 from retrieval.search.reporting import StoppedError
+from tests.ingestion.once import Once, once_a_module
 from tests.retrieval.search.global_search.model import (
     asked,
     lines_of,
@@ -19,7 +22,7 @@ from tests.retrieval.search.global_search.model import (
     rate,
     scripted,
 )
-from tests.retrieval.search.global_search.reef import Reef, lights_and_roads
+from tests.retrieval.search.global_search.reef import Reef, lights_and_roads, make_forest
 from workspaces import access
 
 pytestmark = pytest.mark.django_db
@@ -33,22 +36,21 @@ def reef() -> Reef:
     return lights_and_roads()
 
 
-def forest(*, long: str = "") -> Reef:
-    """Six wide topics, half of them on roads; each with four narrower ones, two of them on lamps
-    where the wide one is."""
-    reef = Reef()
-    for number in range(6):
-        kind = "lamps" if number < 3 else "roads"
-        people = [
-            reef.document(f"{kind} {number}.{part}", f"Person{number}{part} works.")
-            for part in range(4)
-        ]
-        wide = reef.topic(f"All {kind} {number}", {f"{kind}.": [f"{kind} {number}.0"]}, people)
-        for part, person in enumerate(people):
-            title = f"The {kind if part < 2 else 'gravel'} of {number}.{part}"
-            text = f"Person{number}{part} works. {long}"
-            reef.topic(title, {text: [f"{kind} {number}.{part}"]}, [person], parent=wide)
-    return reef
+forest_once = once_a_module(make_forest)
+long_forest_once = once_a_module(
+    partial(make_forest, "Long forest", long="Much is told of it. " * 60)
+)
+
+
+@pytest.fixture
+def forest(forest_once: Once[Reef], media: Path) -> Reef:
+    return forest_once.for_a_test(media)
+
+
+@pytest.fixture
+def long_forest(long_forest_once: Once[Reef], media: Path) -> Reef:
+    """With reports that do not fit into one request."""
+    return long_forest_once.for_a_test(media)
 
 
 def figures(found):
@@ -75,11 +77,12 @@ def read(query, chat, **choice):
     return global_search.found(query, chat, shelf)
 
 
-def test_each_report_of_the_level_is_read_exactly_once_and_parents_not_beside_their_children():
-    reef = forest(long="Much is told of it. " * 60)
+def test_each_report_of_the_level_is_read_exactly_once_and_parents_not_beside_their_children(
+    long_forest: Reef,
+):
     chat = scripted(SMALL, global_map=one_point_each)
 
-    found = searched(reef, chat, **FIXED)
+    found = searched(long_forest, chat, **FIXED)
 
     requests = asked(chat, "global_map")
     read = Counter(
@@ -92,22 +95,20 @@ def test_each_report_of_the_level_is_read_exactly_once_and_parents_not_beside_th
     assert figures(found)["reports_read"] == figures(found)["reports_of_level"] == 24
 
 
-def test_a_level_can_be_asked_for():
-    reef = forest()
+def test_a_level_can_be_asked_for(forest: Reef):
     chat = scripted(global_map=one_point_each)
 
-    found = searched(reef, chat, level=0)
+    found = searched(forest, chat, level=0)
 
     assert figures(found)["reports_read"] == 6
 
 
-def test_topics_can_be_rated_first_however_few_they_are():
-    reef = forest()
+def test_topics_can_be_rated_first_however_few_they_are(forest: Reef):
     chat = scripted(
         global_map=one_point_each, rate_report=rate(lambda text: "lamps" in text.casefold())
     )
 
-    found = searched(reef, chat, selection=Selection.DYNAMIC)
+    found = searched(forest, chat, selection=Selection.DYNAMIC)
 
     assert chat.requests[0].prompt.name == "rate_report"
     assert figures(found)["reports_rated"] > 0
@@ -116,19 +117,17 @@ def test_topics_can_be_rated_first_however_few_they_are():
     assert not any("roads" in text.split(". ")[0] for text in read)
 
 
-def test_topics_are_rated_down_to_the_chosen_level_and_no_deeper():
-    reef = forest()
+def test_topics_are_rated_down_to_the_chosen_level_and_no_deeper(forest: Reef):
     chat = scripted(global_map=one_point_each, rate_report=rate(lambda _: True))
 
-    found = searched(reef, chat, selection=Selection.DYNAMIC, level=0)
+    found = searched(forest, chat, selection=Selection.DYNAMIC, level=0)
 
     assert figures(found)["reports_rated"] == figures(found)["reports_read"] == 6
 
 
 @pytest.mark.parametrize(("level", "count"), [(0, 6), (1, 24), (9, 24)])
-def test_without_a_model_a_level_bounds_the_reports_too(level, count):
-    reef = forest()
-    query = replace(reef.query(QUESTION), topics=TopicChoice(level=level))
+def test_without_a_model_a_level_bounds_the_reports_too(forest: Reef, level, count):
+    query = replace(forest.query(QUESTION), topics=TopicChoice(level=level))
 
     found = global_search.search(query)
 
@@ -189,11 +188,10 @@ def test_only_reports_that_were_given_are_cited_and_what_rests_on_none_is_counte
     assert figures(found)["points_ungrounded"] == 2
 
 
-def test_a_label_of_another_batch_is_foreign():
-    reef = forest(long="Much is told of it. " * 60)
+def test_a_label_of_another_batch_is_foreign(long_forest: Reef):
     chat = scripted(SMALL, global_map=lambda _: {"points": [point("First.", 50, "T1")]})
 
-    found = searched(reef, chat, **FIXED)
+    found = searched(long_forest, chat, **FIXED)
 
     assert len(found.points) == 1
     assert figures(found)["labels_foreign"] == figures(found)["batches"] - 1 > 0
@@ -226,13 +224,12 @@ def test_where_no_report_says_anything_that_is_the_answer(reef):
     assert found.chunks
 
 
-def test_a_batch_without_a_usable_answer_loses_that_part_alone_and_it_is_said():
-    reef = forest(long="Much is told of it. " * 60)
+def test_a_batch_without_a_usable_answer_loses_that_part_alone_and_it_is_said(long_forest: Reef):
     answers = iter([ReplyError("No JSON.", code="reply_invalid")])
     chat = scripted(
         SMALL, global_map=lambda request: next(answers, None) or one_point_each(request)
     )
-    query = reef.query(QUESTION, chat=chat)
+    query = long_forest.query(QUESTION, chat=chat)
 
     found = read(query, chat, **FIXED)
 
@@ -267,13 +264,12 @@ def test_an_endpoint_that_is_away_leaves_the_extractive_form_and_says_why(reef, 
     assert query.notes[0].sentence.startswith(error.happened)
 
 
-def test_selection_reads_under_half_of_the_reports_where_half_are_off_topic():
-    reef = forest(long="Much is told of it. " * 60)
+def test_selection_reads_under_half_of_the_reports_where_half_are_off_topic(long_forest: Reef):
     chat = scripted(
         SMALL, global_map=one_point_each, rate_report=rate(lambda text: "lamps" in text)
     )
 
-    found = global_search.search(reef.query(QUESTION, chat=chat))
+    found = global_search.search(long_forest.query(QUESTION, chat=chat))
 
     read = [text for request in asked(chat, "global_map") for text in lines_of(request).values()]
     assert len(read) == 6
@@ -282,20 +278,19 @@ def test_selection_reads_under_half_of_the_reports_where_half_are_off_topic():
     assert figures(found)["reports_read"] == 6 < figures(found)["reports_of_level"] / 2
 
 
-def test_what_fits_one_call_is_read_whole_without_rating():
+def test_what_fits_one_call_is_read_whole_without_rating(forest: Reef):
     chat = scripted(global_map=one_point_each)
 
-    found = global_search.search(forest().query(QUESTION, chat=chat))
+    found = global_search.search(forest.query(QUESTION, chat=chat))
 
     assert [request.prompt.name for request in chat.requests] == ["global_map"]
     assert figures(found)["reports_rated"] == 0
 
 
 @pytest.mark.parametrize("calls", [1, 2, 3, 5])
-def test_finding_never_takes_more_calls_than_it_may(calls):
-    reef = forest(long="Much is told of it. " * 60)
+def test_finding_never_takes_more_calls_than_it_may(long_forest: Reef, calls):
     chat = scripted(SMALL, global_map=one_point_each, rate_report=rate(lambda _: True))
-    query = reef.query(QUESTION, chat=chat, calls=calls)
+    query = long_forest.query(QUESTION, chat=chat, calls=calls)
 
     found = global_search.search(query)
 
@@ -303,10 +298,9 @@ def test_finding_never_takes_more_calls_than_it_may(calls):
     assert found.points
 
 
-def test_what_no_call_is_left_for_is_not_read_and_it_is_said():
-    reef = forest(long="Much is told of it. " * 60)
+def test_what_no_call_is_left_for_is_not_read_and_it_is_said(long_forest: Reef):
     chat = scripted(SMALL, global_map=one_point_each)
-    query = reef.query(QUESTION, chat=chat, calls=1)
+    query = long_forest.query(QUESTION, chat=chat, calls=1)
 
     found = read(query, chat, level=1)
 
@@ -315,11 +309,10 @@ def test_what_no_call_is_left_for_is_not_read_and_it_is_said():
     assert codes(query) == ["reports_left_out"]
 
 
-def test_of_very_many_topics_the_widest_are_read_and_it_is_said(monkeypatch):
+def test_of_very_many_topics_the_widest_are_read_and_it_is_said(forest: Reef, monkeypatch):
     monkeypatch.setattr(global_search, "READ", 6)
-    reef = forest()
     chat = scripted(global_map=one_point_each)
-    query = reef.query(QUESTION, chat=chat)
+    query = forest.query(QUESTION, chat=chat)
 
     found = read(query, chat)
 
