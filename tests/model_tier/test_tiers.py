@@ -309,7 +309,7 @@ def test_a_model_that_is_away_leaves_the_former_facts_standing(read: Tier):
 
 
 def test_a_budget_that_ends_on_the_way_leaves_half_and_half_and_nothing_lost(tier: Tier):
-    locally_read(tier, 6, paragraphs=40)
+    locally_read(tier, 6, paragraphs=24)
     mentions = Counter(one.document_id for one in tier.rows(Mention))
     prices = [PriceGiven(tier.provider.model, Decimal(2), Decimal(10))]
     language_model_services.prices_set(workspace=tier.workspace, prices=prices)

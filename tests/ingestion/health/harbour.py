@@ -114,9 +114,11 @@ def drift_of(report: HealthReport, check: str) -> Drift:
     return found[check]
 
 
-def mended(workspace: Workspace, *, is_deep: bool = False) -> HealthReport:
-    """What is found after repairs and the work they ask for."""
-    report = health.check(workspace.pk, is_deep=is_deep)
+def mended(
+    workspace: Workspace, *, is_deep: bool = False, report: HealthReport | None = None
+) -> HealthReport:
+    """What is found after repairs, of ``report`` or of what there is, and the work they ask for."""
+    report = report or health.check(workspace.pk, is_deep=is_deep)
     for _ in range(3):
         if not any(drift.is_repairable for drift in report.drifts):
             break

@@ -47,13 +47,14 @@ def test_damage_is_seen_and_mended(name: str, workspace: Workspace):
     run(workspace, BREAKS[name])
     is_deep = name in DEEP
 
-    drift = drift_of(health.check(workspace.pk, is_deep=is_deep), name.partition(":")[0])
+    report = health.check(workspace.pk, is_deep=is_deep)
 
+    drift = drift_of(report, name.partition(":")[0])
     assert drift.is_repairable
     assert drift.count > 0
     assert drift.found.samples
     assert drift.sentence.endswith(".")
-    after = mended(workspace, is_deep=is_deep)
+    after = mended(workspace, is_deep=is_deep, report=report)
     assert after.is_settled, str(after) + str(after.waiting)
     bring_back(workspace)
     assert compared(workspace) == before, "a repair hides nothing from the next look"
