@@ -164,7 +164,7 @@ def _is_believed(name: Span, guess: str, common: Collection[str]) -> bool:
     """Not of common words (*Page Down*), of another script, nor at ideas taken for peoples."""
     if not _LATIN.search(name.text) or (guess == GROUP and _IDEA.fullmatch(name.text)):
         return False
-    if _GLOSS.search(name.doc.text[max(0, name.start_char - 40) : name.start_char]):
+    if _GLOSS.search(name.doc[max(0, name.start - 40) : name.start].text_with_ws[-40:]):
         return False
     return guess not in _NOT_OF_COMMON_WORDS or not are_common(words_of(name), common)
 
@@ -240,7 +240,9 @@ def _is_modifier(name: Span) -> bool:
 
 
 def _text_behind(name: Span) -> str:
-    return name.doc.text[name.end_char : name.end_char + 30]
+    # Of these tokens alone: spaCy rebuilds a document's whole text each time it is asked for.
+    behind = name.doc[name.end : name.end + 30].text_with_ws
+    return (name[-1].whitespace_ + behind)[:30]
 
 
 def _neighbour(name: Span, step: int) -> Token | None:
