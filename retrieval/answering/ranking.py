@@ -34,7 +34,7 @@ from kb_project.text.words import terms
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
-from retrieval.search.answer_kinds import Kind, defined_in, defines, is_about, spans_of_kind
+from retrieval.search.answer_kinds import TOLD, defined_in, defines, is_about, spans_of_kind
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit, hydrate
@@ -183,21 +183,18 @@ def rank(gathered: Gathered) -> Ranking:
 
 
 def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
-    """Return what each statement gains by saying what to do or what something is where the question
-    asks for that: as much as other questions' statements by the kind of thing asked for.
+    """Return what each statement gains by saying what to do, why something is so or what something
+    is where the question asks for that: as much as other questions' statements by the kind of thing
+    asked for.
 
     It shows which statement answers, not whether any does: the imperatives of manuals are many.
     """
-    subjects = defined_in(gathered.sought.text)
-    if gathered.sought.kind is Kind.PROCEDURE:
-        tells = [
-            float(bool(spans_of_kind(one.said, Kind.PROCEDURE))) for one in gathered.statements
-        ]
-    else:
-        tells = [
-            max((_says_what(one, it) for it in subjects), default=0.0)
-            for one in gathered.statements
-        ]
+    kind, subjects = gathered.sought.kind, defined_in(gathered.sought.text)
+    tells = [
+        float(kind in TOLD and bool(spans_of_kind(one.said, kind)))
+        + max((_says_what(one, it) for it in subjects), default=0.0)
+        for one in gathered.statements
+    ]
     return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])
 
 

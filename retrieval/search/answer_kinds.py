@@ -27,6 +27,8 @@ class Kind(StrEnum):
     NUMBER = "number"
     PROCEDURE = "procedure"
     """How something is done: *click*, *you can*."""
+    REASON = "reason"
+    """Why something is so: *because*."""
     OPEN = "open"
 
 
@@ -81,8 +83,11 @@ _KINDS: Final = tuple(
             r"\bhow (?:do|can|could|should|must|may|might|would|shall)"
             r" (?:i|we|you|one|people|users?)\b|^\W*how to\b",
         ),
+        (Kind.REASON, r"^\W*why\b"),
     )
 )
+TOLD: Final = (Kind.PROCEDURE, Kind.REASON)
+"""Kinds that a whole statement tells, and no words in it name."""
 _MONTHS: Final = "|".join(month[:3] for month in MONTHS)
 # Alone, *may* is a verb.
 _MONTH_ALONE: Final = "|".join(month for month in MONTHS if month != "may")
@@ -164,6 +169,7 @@ _PROCEDURE: Final = lazy_pattern(
     r"|\b(?:click|tick|press|select|choose|enter|type)(?:ing)?\b",
     regex.IGNORECASE,
 )
+_REASON: Final = lazy_pattern(r"\bbecause\b", regex.IGNORECASE)
 MOST_DEFINED: Final = 4
 """Words of what a question asks to define."""
 _DEFINED: Final = lazy_pattern(
@@ -210,6 +216,7 @@ _NAMED: Final = {
     Kind.PERSON: _NAME,
     Kind.PLACE: _NAME,
     Kind.PROCEDURE: _PROCEDURE,
+    Kind.REASON: _REASON,
 }
 
 

@@ -41,6 +41,16 @@ def test_asked_how_something_is_done_a_statement_that_tells_what_to_do_comes_fir
     assert other.candidate.said == "The wick of the lamp is often changed."
 
 
+def test_asked_why_a_statement_that_gives_the_reason_comes_first():
+    text = "The wick of the lamp was changed by the keeper. The lamp smoked because it was old."
+
+    [why, *_] = ranking.rank(gathered("Why was the wick of the lamp changed?", hit(text))).ranked
+    [who, *_] = ranking.rank(gathered("Who changed the wick of the lamp?", hit(text))).ranked
+
+    assert why.candidate.said == "The lamp smoked because it was old."
+    assert who.candidate.said == "The wick of the lamp was changed by the keeper."
+
+
 @pytest.mark.parametrize(
     "definition",
     [
