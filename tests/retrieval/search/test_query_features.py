@@ -23,7 +23,7 @@ from retrieval.search.query_features import is_filler, read
         ("How long did the repair take?", Kind.DURATION),
         ("How long was it dark after the fire?", Kind.DURATION),
         ("How long is the pier?", Kind.NUMBER),
-        ("Why did the door fail?", Kind.OPEN),
+        ("Why did the door fail?", Kind.REASON),
         ("What happened when the door failed?", Kind.OPEN),
         ("Who lit the lens, and when?", Kind.DATE),
         ("Since when is the lens dark?", Kind.DATE),
