@@ -38,7 +38,6 @@ django.setup()
 
 from django.conf import settings
 
-from kb_project.commands import ensure_migrated
 from kb_project.llm.embedders import LocalEmbedder
 from tests.browser.product import Product, running_product
 
@@ -233,7 +232,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, choices=range(1, 6), default=3)
     parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
-    ensure_migrated(print)
     with tempfile.TemporaryDirectory() as folder, running_product(Path(folder)) as product:
         found = run(product, options.rounds)
     for line in found:

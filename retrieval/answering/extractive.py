@@ -36,7 +36,7 @@ from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
-from retrieval.search.answer_kinds import TOLD, Kind, spans_of_kind
+from retrieval.search.answer_kinds import UNNAMED, Kind, spans_of_kind
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.query_features import QuestionFeatures, read
 from retrieval.search.results import Hit
@@ -200,7 +200,7 @@ def marked(said: str, sought: QuestionFeatures) -> tuple[Span, ...]:
     >>> [said[start:end] for start, end in marked(said, read("When was the light lit?"))]
     ['5 May 1866']
     """
-    if sought.kind in (Kind.OPEN, *TOLD):
+    if sought.kind in UNNAMED:
         return ()
     asked, is_name = set(sought.terms), sought.kind in (Kind.PERSON, Kind.PLACE)
     spans, new = spans_of_kind(said, sought.kind), []

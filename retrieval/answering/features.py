@@ -27,7 +27,7 @@ from kb_project.text.sentences import begins_with_pronoun, breaks_off
 from kb_project.text.statements import Statement, StatementKind, says_something, statements
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import one_line, terms
-from retrieval.search.answer_kinds import TOLD, Kind, counts, named_kinds
+from retrieval.search.answer_kinds import UNNAMED, counts, named_kinds
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
@@ -339,7 +339,7 @@ def _row(one: Indexed, sought: QuestionFeatures, wanted: Weighed, named: Weighed
     """Return the columns after those for meaning and words."""
     candidate = one.candidate
     own = one.counts.keys()
-    asked = sought.kind not in (Kind.OPEN, *TOLD)
+    asked = sought.kind not in UNNAMED
     has_kind = asked and bool(named_kinds(candidate.values, sought.kind) - set(sought.terms))
     return [
         wanted.share(own),

@@ -87,7 +87,9 @@ _KINDS: Final = tuple(
     )
 )
 TOLD: Final = (Kind.PROCEDURE, Kind.REASON)
-"""Kinds that a whole statement tells, and no words in it name."""
+"""Kinds that a whole statement tells …"""
+UNNAMED: Final = (Kind.OPEN, *TOLD)
+"""… and all of which no words in it name."""
 _MONTHS: Final = "|".join(month[:3] for month in MONTHS)
 # Alone, *may* is a verb.
 _MONTH_ALONE: Final = "|".join(month for month in MONTHS if month != "may")
