@@ -1,14 +1,17 @@
 """How much can be searched, and whether it has changed.
 
-What searches count is kept by triggers of the database (``CorpusCount``): no question counts rows.
+What searches count is kept by triggers of the database (``CorpusCount``), and how many passages
+have a common term by a refresh (``CommonTerms``): no question counts many rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, LiteralString
 from uuid import UUID
 
+from ingestion.models import CommonTerms
 from kb_project.sql import run_sql
 
 
@@ -39,6 +42,55 @@ def counts(*, workspace_id: UUID, fingerprint: str = "") -> CorpusCounts:
     values = {"workspace": workspace_id, "fingerprint": fingerprint}
     return CorpusCounts(*map(int, run_sql(COUNTS, values)[0]))
 
+
+def passages_with(terms: Iterable[str], *, workspace_id: UUID) -> dict[str, int]:
+    """Return how many passages have each of some terms, without those that none has. Call in the
+    workspace's scope."""
+    values = {"workspace": workspace_id, "terms": list(terms)}
+    return {term: int(passages) for term, passages in run_sql(PASSAGES_WITH, values)}
+
+
+def count_common_terms(*, workspace_id: UUID) -> None:
+    """Count the terms that many passages of a large workspace have, if there are a twentieth more
+    or fewer passages than when it was done last; of one that is large no longer, forget them. Call
+    in the workspace's scope."""
+    passages = counts(workspace_id=workspace_id).passages
+    known = CommonTerms.objects.in_workspace(workspace_id)
+    before = known.values_list("of_passages", flat=True).first()
+    if passages < LARGE:
+        known.delete()
+    elif before is None or abs(passages - before) > before / CHANGED:
+        values = {"workspace": workspace_id, "passages": passages, "common": COMMON}
+        run_sql(COUNT_COMMON_TERMS, values)
+
+
+LARGE: Final = 10_000
+"""Passages; in fewer, each question counts its terms itself, which takes some milliseconds."""
+COMMON: Final = 2_000
+CHANGED: Final = 20
+
+COUNT_COMMON_TERMS: Final[LiteralString] = """
+INSERT INTO ingestion_commonterms (workspace_id, terms, passages, of_passages)
+SELECT %(workspace)s, coalesce(array_agg(term), '{}'), coalesce(array_agg(passages), '{}'),
+       %(passages)s
+  FROM (SELECT term, count(*) AS passages FROM ingestion_posting
+         WHERE workspace_id = %(workspace)s GROUP BY term HAVING count(*) >= %(common)s) AS common
+    ON CONFLICT (workspace_id) DO UPDATE
+   SET terms = excluded.terms, passages = excluded.passages, of_passages = excluded.of_passages
+"""
+
+# Common terms are not counted again; ``term = ANY`` alone is answered by the key.
+PASSAGES_WITH: Final[LiteralString] = """
+SELECT known.term, known.passages FROM ingestion_commonterms AS kept
+CROSS JOIN LATERAL unnest(kept.terms, kept.passages) AS known (term, passages)
+WHERE kept.workspace_id = %(workspace)s AND known.term = ANY(%(terms)s::text[])
+UNION ALL
+SELECT term, count(*) FROM ingestion_posting
+WHERE workspace_id = %(workspace)s AND term = ANY(ARRAY(
+    SELECT unnest(%(terms)s::text[])
+    EXCEPT SELECT unnest(terms) FROM ingestion_commonterms WHERE workspace_id = %(workspace)s))
+GROUP BY term
+"""
 
 COUNTS: Final[LiteralString] = """
 SELECT coalesce(sum(documents), 0), coalesce(sum(passages), 0), coalesce(sum(vectors) FILTER (

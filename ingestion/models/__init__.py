@@ -56,6 +56,7 @@ from ingestion.models.history import EventKind, HistoryEvent, HistorySubject, Su
 from ingestion.models.insights import LoneDocument, StructureState, TopicBridge, TopicStanding
 from ingestion.models.jobs import (
     CheckState,
+    CommonTerms,
     ConsistencyCheck,
     CorpusCount,
     CorpusVersion,

@@ -224,6 +224,26 @@ class CorpusCount(TenantModel):
         return f"{self.passages} passages, {self.vectors} vectors"
 
 
+class CommonTerms(models.Model):
+    """How many of a large workspace's passages have each term that thousands have.
+
+    Counted now and then (``ingestion.knowledge.corpus``), since counting them takes a question
+    longer than all else that it asks of its words. ``of_passages`` is how many passages there were.
+    """
+
+    workspace = models.OneToOneField(
+        Workspace, primary_key=True, on_delete=models.DO_NOTHING, related_name="+"
+    )
+    terms = ArrayField(models.CharField(max_length=80))
+    passages = ArrayField(models.PositiveIntegerField())
+    of_passages = models.PositiveIntegerField()
+
+    objects = TenantQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{len(self.terms)} terms of {self.of_passages} passages"
+
+
 class CheckState(models.TextChoices):
     """The progress of a check.
 

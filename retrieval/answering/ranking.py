@@ -82,17 +82,19 @@ def gather(query: Query, found: Sequence[Hit], vector: QuestionVector | None) ->
     sought = query_features.read(query.question)
     values = {"workspace": query.workspace_id, "documents": query.document_list}
     spelt = [*sought.terms, *map(SPELT_OTHERWISE.get, sought.terms)]
-    frequencies = run_sql(sql.TERM_FREQUENCIES, values | {"terms": list(filter(None, spelt))})
+    wanted = list(filter(None, spelt))
     if query.documents is None:
+        frequencies = corpus.passages_with(wanted, workspace_id=query.workspace_id)
         chunks = corpus.counts(workspace_id=query.workspace_id).passages
     else:
+        frequencies = dict(run_sql(sql.PASSAGES_IN_SCOPE_WITH, values | {"terms": wanted}))
         [(chunks,)] = run_sql(sql.PASSAGES_IN_SCOPE, values)
     cosines = Cosines()
     if vector is not None:
         cosines = sentences.cosines(query, vector, [hit.chunk_id for hit in found], chunks)
     hits = [*found, *_passages_of_nearest(query, found, cosines)]
     said = [one for one in candidates(hits) if as_of.holds(one.said, query.as_of)]
-    return of_candidates(sought, hits, said, cosines, Rarity(dict(frequencies), chunks))
+    return of_candidates(sought, hits, said, cosines, Rarity(frequencies, chunks))
 
 
 def _passages_of_nearest(query: Query, found: Sequence[Hit], cosines: Cosines) -> list[Hit]:

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 from uuid import UUID
 
+from ingestion.knowledge import corpus
 from kb_project.sql import run_sql
 from kb_project.text.words import terms, words
 from retrieval.search import sql
@@ -40,7 +41,7 @@ def search(query: Query, *, wordless: bool = False) -> list[ScoredChunk]:
 def best(query: Query, count: int, *, wordless: bool = False, named: bool = False) -> list[Matched]:
     """Return the best chunks by the question's words, best first. To name the words of each takes a
     fifth of the time."""
-    wanted = list(dict.fromkeys(terms(query.question)))
+    wanted = dict.fromkeys(terms(query.question))
     if not wanted:
         query.note(
             "no_search_words",
@@ -56,8 +57,10 @@ def best(query: Query, count: int, *, wordless: bool = False, named: bool = Fals
         if len(fitting) >= count or len(found) < asked:
             return fitting[:count]
     asked = max(count, USUAL) * (2 if wordless else 1)
+    having = corpus.passages_with(wanted, workspace_id=query.workspace_id)
     parameters = query.parameters(
-        terms=wanted,
+        terms=list(having),
+        passages=list(having.values()),
         count=asked,
         length=LENGTH,
         beside=BESIDE,

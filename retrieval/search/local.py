@@ -86,7 +86,7 @@ def search(query: Query) -> ModeResult:
     found = _neighbourhood(query, index)
     view, chosen = found.view, found.chosen
     relationships = relationships_of(query, view, list(chosen), RELATIONSHIPS_READ)
-    rows = entities_of(query, [*chosen, *(end for one in relationships for end in one.ends)])
+    rows = entities_of(query, chosen)
     stated = found.stating(query, [one.id for one in relationships])
     passages = _best(query, found, stated)
     ids = [one.chunk_id for one in passages]
@@ -172,13 +172,15 @@ def _records(
     reports = report_records(query, list(chosen), rows, CONTEXT * SHARES.reports)
     entities = entity_records(query, view, rows, chosen)
     left = CONTEXT * SHARES.records - sum(tokens(one.title + one.text) for one in entities)
-    known = [one for one in relationships if all(end in rows for end in one.ends)]
-    facts = fitting_facts(left, [one.id for one in entities], known, claims_of(query, list(chosen)))
-    ranked = [(one, one.weight) for one in with_evidence(query, facts.relationships)]
+    claims = claims_of(query, list(chosen))
+    facts = fitting_facts(left, [one.id for one in entities], relationships, claims)
+    ends = entities_of(query, (end for one in facts.relationships for end in one.ends))
+    known = [one for one in facts.relationships if all(end in ends for end in one.ends)]
+    ranked = [(one, one.weight) for one in with_evidence(query, known)]
     return (
         *reports,
         *entities,
-        *relationship_records(query, view, ranked, rows),
+        *relationship_records(query, view, ranked, ends),
         *claim_records(query, facts.claims, rows),
     )
 

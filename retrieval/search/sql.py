@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import Final, LiteralString
 
 # BM25 (Robertson, k1 = 1.2, idf with +1 inside the logarithm so that it is never negative) over the
-# workspace's own statistics; ``length`` is its b. The rarest terms are read in full, until they
-# have ``read`` postings; those left, which say little, are looked up in the passages that the
-# others found, by the same formula: the idea of Turtle and Flood's MaxScore ("Query evaluation:
-# strategies and optimizations", 1995), with a limit in place of its proof. A passage next to a
-# better one in its document gets ``beside`` of that one's score, with ``wordless`` even if it has
-# no word of its own: a subject is often named just before it is discussed.
+# workspace's own statistics; ``length`` is its b, ``passages`` how many have each of the terms. The
+# rarest terms are read in full, until they have ``read`` postings; those left, which say little,
+# are looked up in the passages that the others found, by the same formula: the idea of Turtle and
+# Flood's MaxScore ("Query evaluation: strategies and optimizations", 1995), with a limit in place
+# of its proof. A passage next to a better one in its document gets ``beside`` of that one's score,
+# with ``wordless`` even if it has no word of its own: a subject is often named just before it is
+# discussed.
 BEST_BY_WORDS: Final[LiteralString] = """
 WITH stats AS MATERIALIZED (
     SELECT greatest(sum(passages), 1)::float8 AS chunks,
@@ -27,9 +28,7 @@ WITH stats AS MATERIALIZED (
 ), weights AS MATERIALIZED (
     SELECT term, ln(1 + (chunks - passages + 0.5) / (passages + 0.5)) AS weight,
            sum(passages) OVER (ORDER BY passages, term) - passages < %(read)s AS is_read
-    FROM (SELECT term, count(*) AS passages FROM ingestion_posting
-          WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
-          GROUP BY term) AS counted
+    FROM unnest(%(terms)s::text[], %(passages)s::int[]) AS counted (term, passages)
     CROSS JOIN stats
 ), likely AS MATERIALIZED (
     SELECT p.chunk_id,
@@ -108,12 +107,12 @@ SELECT id FROM ingestion_chunk
 WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])
 """
 
-TERM_FREQUENCIES: Final[LiteralString] = """
+PASSAGES_IN_SCOPE_WITH: Final[LiteralString] = """
 SELECT term, count(*) FROM ingestion_posting
 WHERE workspace_id = %(workspace)s AND term = ANY(%(terms)s::text[])
-  AND (%(documents)s::uuid[] IS NULL OR chunk_id IN (
+  AND chunk_id IN (
       SELECT id FROM ingestion_chunk
-      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
+      WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[]))
 GROUP BY term
 """
 

@@ -12,6 +12,7 @@ from ingestion.knowledge import corpus
 from ingestion.models import (
     Chunk,
     ChunkEmbedding,
+    CommonTerms,
     Community,
     CommunityReport,
     CorpusCount,
@@ -112,6 +113,49 @@ def test_topics_and_reports_are_counted_until_they_are_deleted(workspace: Worksp
     assert (counted(workspace).topics, counted(workspace).reports) == (1, 1)
     report.delete()
     assert (counted(workspace).topics, counted(workspace).reports) == (1, 0)
+
+
+@pytest.fixture
+def large_from_three_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "LARGE", 3)
+    monkeypatch.setattr(corpus, "COMMON", 2)
+
+
+def having(workspace: Workspace, *terms: str) -> dict[str, int]:
+    corpus.count_common_terms(workspace_id=workspace.pk)
+    return corpus.passages_with(terms, workspace_id=workspace.pk)
+
+
+def test_a_small_workspace_keeps_no_counts_of_terms(workspace: Workspace):
+    assert having(workspace, "harbour", "oil", "gold") == {"harbour": 3, "oil": 1}
+    assert not CommonTerms.objects.in_workspace(workspace).exists()
+
+
+@pytest.mark.usefixtures("large_from_three_passages")
+def test_in_a_large_one_common_terms_are_counted_once_for_all_questions(workspace: Workspace):
+    assert having(workspace, "harbour", "oil", "gold") == {"harbour": 3, "oil": 1}
+    assert CommonTerms.objects.in_workspace(workspace).get().terms == ["harbour"]
+    CommonTerms.objects.in_workspace(workspace).update(passages=[2])
+
+    assert having(workspace, "harbour", "oil") == {"harbour": 2, "oil": 1}
+
+
+@pytest.mark.usefixtures("large_from_three_passages")
+def test_they_are_counted_again_when_the_workspace_has_grown(workspace: Workspace):
+    having(workspace)
+    rows.make_document(workspace, "Harbour and pier", "The pier is long.")
+
+    assert having(workspace, "harbour", "pier") == {"harbour": 4, "pier": 1}
+
+
+def test_they_are_forgotten_when_it_is_large_no_longer(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, large_from_three_passages: None
+):
+    having(workspace)
+    monkeypatch.setattr(corpus, "LARGE", 4)
+
+    assert having(workspace, "harbour") == {"harbour": 3}
+    assert not CommonTerms.objects.in_workspace(workspace).exists()
 
 
 def test_the_counts_go_with_their_workspace(db: None):

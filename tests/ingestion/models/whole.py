@@ -19,6 +19,7 @@ from ingestion.models import (
     Clustering,
     Collection,
     CollectionGrant,
+    CommonTerms,
     Community,
     CommunityReport,
     Conflict,
@@ -98,6 +99,7 @@ def make_whole(name: str = "Harbour") -> Whole:
     with access.in_workspace(workspace.pk):
         version = DocumentVersion.objects.in_workspace(workspace).get(document=document)
         CorpusVersion.objects.create(workspace=workspace, number=1)
+        CommonTerms.objects.create(workspace=workspace, terms=[], passages=[], of_passages=1)
         ConsistencyCheck.objects.create(workspace=workspace)
         ChunkExtraction.objects.create(workspace=workspace, chunk=chunks[0], method="m", payload={})
         _make_vectors(chunks[0])

@@ -224,3 +224,26 @@ def test_vectors_far_from_each_other_are_not_all_of_one_cell():
     assert len(centres) <= 40
     assert np.allclose(np.linalg.norm(centres, axis=1), 1, atol=1e-5)
     assert np.bincount(cells.nearest_centres(vectors, centres)).max() <= 150
+
+
+def test_a_crowd_of_vectors_is_split_into_cells_and_lone_ones_keep_theirs():
+    chance = np.random.default_rng(1)
+    corners = np.eye(16, dtype=np.float32)
+    crowd = corners[0] + chance.normal(0, 0.2, (600, 16))
+    lone = np.repeat(corners[1:], 8, axis=0) + chance.normal(0, 0.01, (120, 16))
+    vectors = np.vstack([crowd, lone]).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    centres = cells.evened(vectors, corners)
+
+    counts = np.bincount(cells.nearest_centres(vectors, centres), minlength=len(centres))
+    assert counts.max() <= cells.FULL * 600 / 16 * 2
+    assert all(any(np.array_equal(corner, centre) for centre in centres) for corner in corners[1:])
+
+
+def test_vectors_that_are_all_the_same_stay_together():
+    same = np.tile(np.eye(4, dtype=np.float32)[0], (100, 1))
+
+    centres = cells.evened(same, np.eye(4, dtype=np.float32))
+
+    assert np.bincount(cells.nearest_centres(same, centres)).max() == 100
