@@ -25,7 +25,8 @@ from workspaces import access
 # same in a large workspace; for many, all relationships are read once: in a workspace that the
 # planner knows nothing of yet, it may look for each key among all.
 # Rank grows with the logarithm of an entity's passages and of its neighbours.
-# Rows are locked in id order, as every bulk writer of entities does.
+# Rows are locked in id order, as every bulk writer of entities does. With %(takes)s, all marks are
+# taken in the same step: each update of an entity writes all its indexes.
 UPDATE_DEGREES: Final[LiteralString] = """
 WITH touched AS MATERIALIZED (
     SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed
@@ -59,29 +60,21 @@ WITH touched AS MATERIALIZED (
            ln(1 + entity.chunk_count) + ln(1 + coalesce(near.degree, 0)) AS rank
     FROM ingestion_entity AS entity LEFT JOIN near ON near.id = entity.id
     WHERE entity.workspace_id = %(workspace)s AND entity.id = ANY (ARRAY(SELECT id FROM touched))
-      AND (entity.degree, entity.rank) IS DISTINCT FROM
-          (coalesce(near.degree, 0),
-           ln(1 + entity.chunk_count) + ln(1 + coalesce(near.degree, 0)))
+      AND (%(takes)s AND entity.is_changed OR (entity.degree, entity.rank) IS DISTINCT FROM
+           (coalesce(near.degree, 0),
+            ln(1 + entity.chunk_count) + ln(1 + coalesce(near.degree, 0))))
     ORDER BY entity.id
     FOR NO KEY UPDATE OF entity
 )
 UPDATE ingestion_entity AS entity
-SET degree = stale.degree, rank = stale.rank, is_changed = true
+SET degree = stale.degree, rank = stale.rank, is_changed = NOT %(takes)s
 FROM stale
 WHERE entity.workspace_id = %(workspace)s AND entity.id = stale.id
   AND entity.id = ANY (ARRAY(SELECT id FROM stale))
+RETURNING entity.id, entity.name, entity.type, entity.degree
 """
 
 # An array rather than a join: however many are marked, each is found by its key.
-TAKE_ENTITIES: Final[LiteralString] = """
-UPDATE ingestion_entity SET is_changed = false
-WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
-    SELECT id FROM ingestion_entity
-    WHERE workspace_id = %(workspace)s AND is_changed
-    ORDER BY id FOR NO KEY UPDATE))
-RETURNING id, name, type, degree
-"""
-
 TAKE_RELATIONSHIPS: Final[LiteralString] = """
 UPDATE ingestion_relationship SET is_changed = false
 WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
@@ -158,8 +151,9 @@ def project(workspace_id: UUID, store: GraphStore) -> tuple[list[GraphNode], lis
     Returns what changed.
     """
     workspace = {"workspace": workspace_id}
-    recount(workspace_id)
-    nodes = [GraphNode(*row) for row in run_sql(TAKE_ENTITIES, workspace)]
+    with bulk_plans():
+        run_sql_count(MARK_COMMUNITIES, workspace)
+        nodes = [GraphNode(*row) for row in run_sql(UPDATE_DEGREES, workspace | {"takes": True})]
     edges = [GraphEdge(*row) for row in run_sql(TAKE_RELATIONSHIPS, workspace)]
     gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
     store.remove(workspace_id, gone, gone)
@@ -174,7 +168,7 @@ def recount(workspace_id: UUID) -> None:
     """
     workspace = {"workspace": workspace_id}
     with bulk_plans():
-        run_sql_count(UPDATE_DEGREES, workspace)
+        run_sql_count(UPDATE_DEGREES, workspace | {"takes": False})
         run_sql_count(MARK_COMMUNITIES, workspace)
 
 
