@@ -1,9 +1,9 @@
 """Answer in the documents' own words: choose statements, mark the words that answer, cite them.
 
-The best statement comes first, followed by a second if the best is not clear. A question in two
-parts gets the best statement for each; a question for a list gets the entries of the list or table
-that fits. If the documents probably do not answer the question, there is no answer. Overviews are
-composed instead (``overview``), and so are connections of two things (``connections``).
+The best statement comes first, then a second if it is not clear. A question in two parts, or about
+two things to tell apart, gets one for each; one for a list the entries of the list or table that
+fits. If the documents probably do not answer it, there is no answer. Overviews (``overview``) and
+connections of two things (``connections``) are composed instead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Draft, SpanOf, WrittenSentence
 from retrieval.answering.features import Candidate
 from retrieval.answering.options import ResponseType
-from retrieval.answering.ranking import Gathered, Ranked, Ranking
+from retrieval.answering.ranking import Gathered, Ranked, Ranking, of_each
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
 from retrieval.search.answer_kinds import UNNAMED, Kind, spans_of_kind
@@ -134,15 +134,15 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
     if entries:
         chosen = [Chosen(one) for one in entries]
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
-    # A line that introduces a list says nothing without it, and a question answers none.
+    # A line before a list says nothing without it, and a question answers none.
     stating = [one for one in ranked if not (one.candidate.introduces or one.candidate.asks)]
     if outcome is Outcome.UNSURE or not stating:
-        best: dict[UUID, Ranked] = {}
+        near: dict[UUID, Ranked] = {}
         for one in stating or ranked:
-            best.setdefault(one.candidate.hit.chunk_id, one)
-        nearest = list(best.values())[:MOST_NEAREST]
-        return Choice(Outcome.UNSURE, (), nearest, ranking.probability)
-    chosen = [Chosen(one, marked(one.said, gathered.sought)) for one in _best(stating)]
+            near.setdefault(one.candidate.hit.chunk_id, one)
+        return Choice(Outcome.UNSURE, (), list(near.values())[:MOST_NEAREST], ranking.probability)
+    best = of_each(gathered.sought.text, stating, _best(stating))
+    chosen = [Chosen(one, marked(one.said, gathered.sought)) for one in best]
     return Choice(outcome, chosen, (), ranking.probability)
 
 
@@ -169,7 +169,7 @@ def outcome_of(probability: float) -> Outcome:
 
 
 def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Return the best statement, and a second one if the best is not clear: no mere label."""
+    """Return the best statement, and another if it is not clear: no mere label."""
     first = ranked[0]
     if first.share < SURE:
         for one in ranked[1:3]:
@@ -193,7 +193,7 @@ _WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
 
 
 def marked(said: str, sought: QuestionFeatures) -> tuple[Span, ...]:
-    """Return offsets in ``said``, none if the question is open or the sentence has no such item.
+    """Return offsets in ``said``, none if the question is open or no such item is there.
 
     >>> from retrieval.search.query_features import read
     >>> said = "The light was lit on 5 May 1866."

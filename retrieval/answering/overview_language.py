@@ -63,6 +63,7 @@ _ASKS: Final = [
         r"what(?:'s| is| are) the (?:contents?|(?:main|major|key|central|overall) (?:topics?"
         rf"|themes?|ideas?|subjects?|points?)|{_SUMMARY})(?: (?:of|in|across) (?P<what>.+))?",
         r"what(?:'s| is) (?:in|there in) (?P<everything>.+)",
+        r"what (?:kind|sort|type)s? of (?:documents|files|papers) are (?P<everything>.+)",
         r"what (?:does|do) (?P<everything>.+?) (?:say|tell(?: us| me)?|describe|explain)",
         rf"(?:(?:an?|the)? ?{_SUMMARY}|summari[sz]e|sum up)(?: of)?",
         r"what (?:can i|do we|do i|is there to) (?:find|learn|read|have|know|see)"
@@ -80,6 +81,7 @@ _ASKS: Final = [
 _EVERYTHING: Final = regex.compile(
     r"(?:(?:all|each|every|both)(?: of)? ?)?(?:(?:the|these|those|this|our|my|your) ?)?"
     r"(?:(?:uploaded|added|whole|entire|available|different|following|other|new|various) )?"
+    r"(?:(?:collection|set|selection|group|bunch|pile|body) of )?"
     r"(?:documents?|files?|texts?|sources|papers|articles|materials?|corpus|collection|archive"
     r"|library|workspace|knowledge base|folder|contents?)(?: (?:here|together|i (?:added|uploaded)"
     r"|in (?:here|this workspace|the workspace)))?|everything(?: here)?|(?:in )?here|it|it all|this"

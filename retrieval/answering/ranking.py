@@ -34,7 +34,14 @@ from kb_project.text.words import terms
 from retrieval.answering import features
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
-from retrieval.search.answer_kinds import TOLD, defined_in, defines, is_about, spans_of_kind
+from retrieval.search.answer_kinds import (
+    TOLD,
+    compared_in,
+    defined_in,
+    defines,
+    is_about,
+    spans_of_kind,
+)
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
 from retrieval.search.query_features import QuestionFeatures
 from retrieval.search.results import Hit, hydrate
@@ -213,6 +220,25 @@ def _says_what(one: Candidate, subject: str) -> float:
         if words.isdisjoint(terms(one.said)):
             return -1.0
     return float(is_about(one.said, subject))
+
+
+def of_each(
+    question: str, ranked: Sequence[Ranked], best: Sequence[Candidate]
+) -> Sequence[Candidate]:
+    """Return what the statements say of each thing that a question asks to tell apart, or the best
+    ones if they do not say it of each or if one of the best names them all."""
+    things = compared_in(question)
+    named = {term for one in things for term in terms(one)}
+    if len(things) < 2 or any(named <= set(terms(one.said)) for one in best):
+        return best
+    found: dict[tuple[UUID, int, int], Candidate] = {}
+    for thing in things:
+        says = [(_says_what(one.candidate, thing), one.candidate) for one in ranked]
+        level, said = max(says, key=lambda pair: pair[0])
+        if level <= 0:
+            return best
+        found[said.key] = said
+    return list(found.values()) if len(found) == len(things) else best
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:

@@ -172,6 +172,7 @@ _PROCEDURE: Final = lazy_pattern(
     regex.IGNORECASE,
 )
 _REASON: Final = lazy_pattern(r"\bbecause\b", regex.IGNORECASE)
+_ARTICLE: Final = regex.compile(r"^(?:an?|the) ", regex.IGNORECASE)
 MOST_DEFINED: Final = 4
 """Words of what a question asks to define."""
 _DEFINED: Final = lazy_pattern(
@@ -187,8 +188,8 @@ _CLASS_BEHIND: Final = regex.compile(
     r"|system|team|tool|website)$"
 )
 _COMPARED: Final = lazy_pattern(
-    r"\W*(?:what (?:is|are) the differences? between|compare"
-    r"|differences? between)(?: (?:an?|the))? (?P<one>[^?.!]+?) (?:and|with|to)(?: (?:an?|the))?"
+    r"\W*(?:what(?:['’]s| is| are) the differences? between|compare"
+    r"|differences? between)(?: (?:an?|the))? (?P<one>[^?.!]+?),? (?:and|with|to)(?: (?:an?|the))?"
     r" (?P<other>[^?.!]+?)\W*",
     regex.IGNORECASE,
 )
@@ -266,19 +267,33 @@ def defined_in(question: str) -> list[str]:
     ['bill', 'invoice']
     """
     bare = question.strip()
-    compared, asked = _COMPARED.fullmatch(bare), _DEFINED.fullmatch(bare)
-    if compared:
-        found = [compared["one"], compared["other"]]
-    else:
-        found = list(filter(None, asked.groups())) if asked else []
-        found += [_CLASS_BEHIND.sub("", one) for one in found if _CLASS_BEHIND.search(one)]
+    asked = _DEFINED.fullmatch(bare)
+    found = list(filter(None, asked.groups())) if asked and not compared_in(bare) else []
+    found += [_CLASS_BEHIND.sub("", one) for one in found if _CLASS_BEHIND.search(one)]
+    return [one for one in found if 0 < len(one.split()) <= MOST_DEFINED] or compared_in(bare)
+
+
+def compared_in(question: str) -> list[str]:
+    """Return the things that a question asks to tell apart.
+
+    >>> compared_in("What's the difference between a lamp, a lens and the light?")
+    ['lamp', 'lens', 'light']
+    >>> compared_in("What is a lamp?")
+    []
+    """
+    compared = _COMPARED.fullmatch(question.strip())
+    if not compared:
+        return []
+    found = [
+        _ARTICLE.sub("", one.strip()) for group in compared.groups() for one in group.split(",")
+    ]
     return [one for one in found if 0 < len(one.split()) <= MOST_DEFINED]
 
 
 def defines(text: str, subject: str) -> bool:
     """Return whether a text says what the subject is.
 
-    >>> said = ("A rollout is when it plays on.", "ROLLOUT, n. A game.", "The rollout is over.")
+    >>> said = ("A rollout is when it plays on.", "ROLLOUT, n. A game.", "Rollout: https://a.org")
     >>> [defines(one, "rollout") for one in said]
     [True, True, False]
     >>> [defines(one, "Old Bob") for one in ("The buoy, known as Old Bob, sank.", "Old Bob sank.")]
@@ -308,7 +323,7 @@ def _patterns_for(subject: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]
     is_what = rf"(?:(?:is|are|was|were) (?:{_USUALLY} )?{_CLASS}|{_MEANS})\b"
     defining = (
         rf"^\W*(?:{_NO_PREPOSITION}\S+ ){{0,4}}?{named} {is_what}"
-        rf"|^\W*{name}(?:, (?:n|v|adj|adv)\.|\s*[:–—-]\s|, (?:an?|the|one of)\b)"
+        rf"|^\W*{name}(?:, (?:n|v|adj|adv)\.|\s*[:–—-]\s(?!\S+://)|, (?:an?|the|one of)\b)"
         rf"|{name},? (?:literally )?meaning\b"
         rf"|(?<!been ){_CALLED} {name}|{name}, (?:(?:our|its|an?|one of the) [^,.;:]{{3,60}}[,.;)]"
         r"|(?:who|which) (?:is|was|are|were)\b)"

@@ -13,7 +13,7 @@ from retrieval.answering.extractive import (
     marked,
     parts_of,
 )
-from retrieval.answering.ranking import Ranking
+from retrieval.answering.ranking import Gathered, Ranking
 from retrieval.models import Outcome
 from retrieval.search.query_features import read
 from tests.retrieval.answering.passages import gathered, hit, ranking_of, said
@@ -228,3 +228,35 @@ def test_marks_are_few_and_inside_the_sentence(said, question):
 
     assert len(spans) <= MOST_MARKED
     assert all(0 <= start < end <= len(said) for start, end in spans)
+
+
+COMPARED = "The lamp is lit at dusk. A lamp is a wick in oil. The lens is a ring of glass."
+BOTH = "Every lamp and lens is cleaned."
+
+
+def told_apart(question: str, text: str) -> list[str]:
+    made = gathered(question, hit(text))
+    return said(extractive.choose(made, clearly_first(made)))
+
+
+def clearly_first(made: Gathered) -> Ranking:
+    others = len(made.statements) - 1
+    return ranking_of(made, shares=[0.97, *[0.03 / others] * others], probability=1.0)
+
+
+def test_things_to_tell_apart_each_get_a_statement_of_what_they_are():
+    chosen = told_apart("What's the difference between a lamp and a lens?", COMPARED)
+
+    assert chosen == ["A lamp is a wick in oil.", "The lens is a ring of glass."]
+
+
+def test_a_statement_of_both_things_tells_them_apart_best():
+    chosen = told_apart("What's the difference between a lamp and a lens?", f"{BOTH} {COMPARED}")
+
+    assert chosen == [BOTH]
+
+
+def test_nothing_is_told_apart_if_one_thing_is_not_said_to_be_anything():
+    chosen = told_apart("What's the difference between a lamp and a wick?", COMPARED)
+
+    assert chosen == ["The lamp is lit at dusk."]
