@@ -8,6 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from pytest_django import Settings
 
 from kb_project.database import outages
@@ -55,6 +56,12 @@ def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 def _listeners_end_at_once() -> None:
     """A listener looks between two messages whether it is to stop: half a second a test."""
     outages.SECONDS_BETWEEN_LOOKS = 0.02
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _passwords_are_hashed_at_once() -> None:
+    """A million rounds take a third of a second for each password that is set or checked."""
+    PBKDF2PasswordHasher.iterations = 1_000
 
 
 @pytest.fixture(scope="session", autouse=True)
