@@ -12,6 +12,7 @@ from ingestion.documents import services
 from ingestion.models import Document, IngestionJob, RunState
 from ingestion.pipeline import transitions
 from kb_project.errors import ParseError
+from tests.api import sign_in
 from tests.rows import (
     Cast,
     make_document,
@@ -26,7 +27,7 @@ TEXT = (
 
 def client_of(user) -> Client:
     client = Client()
-    client.force_login(user)
+    sign_in(client, user)
     return client
 
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from retrieval.conversations import asking
 from retrieval.models import Answer
+from tests.api import sign_in
 from tests.rows import Cast, make_cast, make_document
 from workspaces import access
 
@@ -31,7 +32,7 @@ def asked_by_alice(cast: Cast) -> Answer:
 
 def client_of(user) -> Client:
     client = Client()
-    client.force_login(user)
+    sign_in(client, user)
     return client
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from django.test import Client
 from django.urls import reverse
 
+from tests.api import sign_in
 from workspaces.models import User
 
 
 def signed_in(user: User) -> Client:
     client = Client()
-    client.force_login(user)
+    sign_in(client, user)
     return client
 
 

@@ -45,6 +45,10 @@ def ask(workspace: Workspace, user: User | None) -> Answer:
     return asking.question_ask(workspace=workspace, user=user, question="Who?", mode="walk")
 
 
+def create(name: str, owner: User | None) -> Workspace:
+    return people_services.workspace_create(name=name, owner=owner)
+
+
 def files_in(media: Path) -> int:
     return sum(path.is_file() for path in media.rglob("*"))
 
@@ -259,8 +263,8 @@ def test_two_questions_at_once_do_not_both_take_the_last_place(cast: rows.Cast, 
 def test_a_person_creates_no_more_workspaces_than_allowed(settings: Any):
     settings.MAX_WORKSPACES_OF_PERSON = 2
     alice, bob = rows.make_user("Alice"), rows.make_user("Bob")
-    first = rows.make_workspace("One", owner=alice)
-    rows.make_workspace("Two", owner=alice)
+    first = create("One", alice)
+    create("Two", alice)
 
     response = client(alice).post("/api/v1/workspaces/", {"name": "Three"})
 
@@ -270,10 +274,10 @@ def test_a_person_creates_no_more_workspaces_than_allowed(settings: Any):
     people_services.member_add(
         workspace=rows.make_workspace("Bobs", owner=bob), user=alice, role=Role.VIEWER
     )
-    rows.make_workspace("Four")
+    create("Four", None)
     with access.in_workspace(first.pk):
         Workspace.objects.filter(pk=first.pk).update(created_by=None)
-    rows.make_workspace("Five", owner=alice)
+    create("Five", alice)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -281,7 +285,7 @@ def test_two_workspaces_at_once_do_not_both_take_the_last_place(settings: Any):
     settings.MAX_WORKSPACES_OF_PERSON = 1
     alice = rows.make_user("Alice")
 
-    done = at_once(*(lambda n=n: rows.make_workspace(f"Place {n}", owner=alice) for n in range(4)))
+    done = at_once(*(lambda n=n: create(f"Place {n}", alice) for n in range(4)))
 
     assert sorted(type(one).__name__ for one in done) == [*["QuotaError"] * 3, "Workspace"]
 

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import URLResolver, get_resolver, reverse
 
 from tests import rows
-from tests.api import address, assert_problem, client, client_with
+from tests.api import address, assert_problem, client, client_with, sign_in
 from workspaces import request_limits, sql
 from workspaces.models import RateLimit, User
 from workspaces.request_limits import KINDS, UNLIMITED, kind_of
@@ -34,7 +34,7 @@ def rates(settings: Any) -> dict[str, int]:
 
 def browser(user: User) -> Client:
     made = Client()
-    made.force_login(user)
+    sign_in(made, user)
     return made
 
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 from ingestion.exchange import importing
 from ingestion.models import GraphImport
 from tests import rows
+from tests.api import sign_in
 from tests.ingestion.exchange.files import ENTITIES, contents
 from tests.ingestion.suggestions import papers
 from workspaces import access
@@ -28,7 +29,7 @@ def cast() -> rows.Cast:
 
 def as_(user: Any) -> Client:
     client = Client()
-    client.force_login(user)
+    sign_in(client, user)
     return client
 
 

@@ -5,6 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from tests.api import sign_in
 from tests.rows import PASSWORD, make_cast, make_user, make_workspace
 from workspaces.models import Workspace
 
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 def client_of(user) -> Client:
     client = Client()
-    client.force_login(user)
+    sign_in(client, user)
     return client
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests import rows
-from tests.api import address, client_with
+from tests.api import address, client_with, sign_in
 from workspaces.models import User
 from workspaces.tokens.authentication import TEXT
 
@@ -24,7 +24,7 @@ def cast() -> rows.Cast:
 
 def browser(user: User) -> Client:
     made = Client()
-    made.force_login(user)
+    sign_in(made, user)
     return made
 
 

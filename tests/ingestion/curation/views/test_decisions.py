@@ -12,6 +12,7 @@ from ingestion.curation import entities, undoing
 from ingestion.history.recording import ChangeContext
 from ingestion.models import Entity, Mention, ResolutionDecision
 from tests import rows
+from tests.api import sign_in
 from tests.ingestion.stages.resolve.said import Said, all_of, paper, run
 from workspaces import access
 from workspaces.models import User
@@ -32,7 +33,7 @@ def cast(media: Path) -> rows.Cast:
 
 def browser(user: User) -> Client:
     made = Client()
-    made.force_login(user)
+    sign_in(made, user)
     return made
 
 

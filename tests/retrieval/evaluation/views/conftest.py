@@ -12,6 +12,7 @@ from retrieval.evaluation import control, runs
 from retrieval.evaluation.control import Order
 from retrieval.evaluation.measuring import Plan
 from retrieval.models import EvaluationRun, QuestionSet
+from tests.api import sign_in
 from tests.retrieval.evaluation import cast
 from tests.rows import Cast
 from workspaces import access
@@ -32,12 +33,12 @@ def made(people: Cast) -> QuestionSet:
 
 @pytest.fixture
 def signed_in() -> Callable[[User], Any]:
-    def sign_in(user: User) -> Client:
+    def client_of(user: User) -> Client:
         client = Client()
-        client.force_login(user)
+        sign_in(client, user)
         return client
 
-    return sign_in
+    return client_of
 
 
 @pytest.fixture
