@@ -95,7 +95,7 @@ def judge_homonyms(
     failed: set[tuple[str, uuid.UUID]] = set()
     for _ in range(MOST_ROUNDS):
         with access.in_workspace(workspace_id):
-            doubts, are_all = _doubts(workspace_id, keys, documents)
+            doubts = _doubts(workspace_id, keys, documents)
             doubts = [one for one in doubts if _subject(one) not in failed]
             questions = _questions(workspace_id, doubts)
         answers = ask(chat, questions, unanswered, progress) if questions else {}
@@ -103,23 +103,16 @@ def judge_homonyms(
         made = _decisions(workspace_id, chat, [(doubts[i], answers[i]) for i in answers])
         if not made:
             return
-        changes = any(one.sense for one in made)
         with access.in_workspace(workspace_id):
-            _record(workspace_id, made, changes=changes)
-        if are_all and not changes:
-            return  # no doubt was left out, and none can follow from the answers
+            _record(workspace_id, made)
 
 
 def _subject(doubt: Doubt) -> tuple[str, uuid.UUID]:
     return doubt.subject.key, doubt.subject.document_id
 
 
-def _doubts(
-    workspace_id: uuid.UUID, keys: Sequence[str], documents: set[uuid.UUID]
-) -> tuple[list[Doubt], bool]:
-    """What to ask, the clearest first, at most ``MOST_QUESTIONS`` per document, and whether that is
-    all there is to ask.
-    """
+def _doubts(workspace_id: uuid.UUID, keys: Sequence[str], documents: set[uuid.UUID]) -> list[Doubt]:
+    """What to ask, the clearest first, at most ``MOST_QUESTIONS`` per document."""
     with bulk_plans():
         rows = run_sql(sql.HOLDERS, {"workspace": workspace_id, "keys": keys})
     by_key = groupby((Holder(*row) for row in rows), key=lambda one: one.key)
@@ -140,7 +133,7 @@ def _doubts(
         counted[doubt.subject.document_id] += 1
         if counted[doubt.subject.document_id] <= MOST_QUESTIONS:
             kept.append(doubt)
-    return kept, len(kept) == len(found)
+    return kept
 
 
 Notes = Mapping[tuple[uuid.UUID, uuid.UUID], frozenset[str]]
@@ -267,15 +260,8 @@ def _sense(doubt: Doubt, answer: Answer) -> int:
     return 0
 
 
-def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision], *, changes: bool) -> None:
-    """Record the decisions and resolve again the documents whose names now mean something else.
-
-    Where a name keeps its meaning, those who read documents need not wait.
-    """
-    if not changes:
-        locks.join(workspace_id)
-        decisions.record(made)
-        return
+def _record(workspace_id: uuid.UUID, made: Sequence[ResolutionDecision]) -> None:
+    """Record the decisions and resolve again the documents whose names now mean something else."""
     locks.hold(workspace_id)
     for one in made:
         if one.sense == NEW:

@@ -9,7 +9,6 @@ from ingestion.documents import queries as document_queries
 from ingestion.models import Entity, Fragment, Mention, Relationship, ResolutionDecision
 from ingestion.resolution.keys import entity_id
 from tests import rows
-from tests.ingestion.resolution.test_locks import held
 from tests.ingestion.stages.resolve.said import Said, all_of, judge, paper, run
 from workspaces import access
 from workspaces.models import Workspace
@@ -138,19 +137,6 @@ def test_what_is_not_told_apart_stays_one_and_is_not_asked_again(
 
     assert senses(workspace) == [("god", 0), ("planet", 0)]
     assert again.requests == []
-
-
-@pytest.mark.parametrize(("verdict", "is_held"), [("unsure", False), ("different", True)])
-def test_only_who_changes_what_a_name_means_holds_up_those_who_read(
-    workspace: Workspace, verdict: str, *, is_held: bool
-):
-    jobs = [paper(workspace, "god", GOD), paper(workspace, "planet", PLANET)]
-    before = held().get("ExclusiveLock")
-
-    run(*jobs, chat=judge(lambda _: verdict))
-
-    # The test's own transaction keeps the locks.
-    assert (held().get("ExclusiveLock") != before) == is_held
 
 
 def test_no_usable_answer_decides_nothing(workspace: Workspace):
