@@ -203,7 +203,8 @@ ORDER BY f.report_id, f.part = 'finding', f.ordinal, f.id
 
 # Reports nearest to a question, best first: by the ``telling`` nearest of the passages they rest
 # on, whose closeness is ``scores``, and by their own rating; those that rest on none of them come
-# last. ``level`` keeps the topics of a level and those that end above it; NULL keeps every topic.
+# last. ``level`` keeps the topics of a level and those that end above it. NULL keeps every topic;
+# the rating, at most 10, is read only where it can decide then.
 NEAREST_REPORTS: Final[LiteralString] = """
 WITH resting AS MATERIALIZED (
     SELECT f.report_id, n.chunk_id, n.score
@@ -221,6 +222,9 @@ WITH resting AS MATERIALIZED (
 ), likely AS (
     (SELECT r.id, r.community_id FROM near n
      JOIN ingestion_communityreport r ON r.workspace_id = %(workspace)s AND r.id = n.report_id
+     WHERE %(level)s::int IS NOT NULL OR n.score >= coalesce(
+         (SELECT score FROM near ORDER BY score DESC LIMIT 1 OFFSET %(count)s - 1),
+         0) - 10 * %(rating)s
      ORDER BY n.score + %(rating)s * r.rating DESC, r.id)
     UNION ALL
     (SELECT id, community_id FROM ingestion_communityreport
