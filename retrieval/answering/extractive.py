@@ -33,7 +33,7 @@ from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Draft, SpanOf, WrittenSentence
 from retrieval.answering.features import Candidate
 from retrieval.answering.options import ResponseType
-from retrieval.answering.ranking import Gathered, Ranked, Ranking, of_each
+from retrieval.answering.ranking import Gathered, Ranked, Ranking, lacks_number, of_each
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
 from retrieval.search.answer_kinds import UNNAMED, Kind, spans_of_kind
@@ -136,12 +136,12 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
     # A line before a list says nothing without it, and a question answers none.
     stating = [one for one in ranked if not (one.candidate.introduces or one.candidate.asks)]
-    if outcome is Outcome.UNSURE or not stating:
+    best = of_each(gathered.sought.text, stating, _best(stating)) if stating else ()
+    if outcome is Outcome.UNSURE or not best or lacks_number(gathered.sought, best):
         near: dict[UUID, Ranked] = {}
         for one in stating or ranked:
             near.setdefault(one.candidate.hit.chunk_id, one)
         return Choice(Outcome.UNSURE, (), list(near.values())[:MOST_NEAREST], ranking.probability)
-    best = of_each(gathered.sought.text, stating, _best(stating))
     chosen = [Chosen(one, marked(one.said, gathered.sought)) for one in best]
     return Choice(outcome, chosen, (), ranking.probability)
 

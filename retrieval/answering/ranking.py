@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,6 +36,7 @@ from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candi
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
 from retrieval.search.answer_kinds import (
     TOLD,
+    Kind,
     compared_in,
     defined_in,
     defines,
@@ -239,6 +240,12 @@ def of_each(
             return best
         found[said.key] = said
     return list(found.values()) if len(found) == len(things) else best
+
+
+def lacks_number(sought: QuestionFeatures, said: Iterable[Candidate]) -> bool:
+    """Return whether a number is asked for and none of the statements has one: no answer then."""
+    is_asked = sought.kind in (Kind.NUMBER, Kind.MONEY)
+    return is_asked and not any(spans_of_kind(one.said, Kind.NUMBER) for one in said)
 
 
 def of_question(gathered: Gathered) -> dict[str, float]:

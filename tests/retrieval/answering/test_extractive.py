@@ -260,3 +260,15 @@ def test_nothing_is_told_apart_if_one_thing_is_not_said_to_be_anything():
     chosen = told_apart("What's the difference between a lamp and a wick?", COMPARED)
 
     assert chosen == ["The lamp is lit at dusk."]
+
+
+@pytest.mark.parametrize("question", ["How many lamps burn?", "How much did the lamps cost?"])
+def test_asked_for_a_number_a_statement_without_one_is_no_answer(question):
+    text = "The lamps burn oil. The lamps cost a fortune."
+    made = gathered(question, hit(text))
+
+    choice = extractive.choose(made, clearly_first(made))
+
+    assert choice.outcome is Outcome.UNSURE
+    assert [one.candidate.said for one in choice.nearest] == ["The lamps burn oil."]
+    assert told_apart(question, f"Twelve lamps burn, and cost £9. {text}")
