@@ -28,8 +28,9 @@ WITH stats AS MATERIALIZED (
 ), weights AS MATERIALIZED (
     SELECT term, ln(1 + (chunks - passages + 0.5) / (passages + 0.5)) AS weight,
            sum(passages) OVER (ORDER BY passages, term) - passages < %(read)s AS is_read
-    FROM unnest(%(terms)s::text[], %(passages)s::int[]) AS counted (term, passages)
-    CROSS JOIN stats
+    FROM (SELECT chunks, term, least(passages, chunks) AS passages  -- some may be gone since
+          FROM unnest(%(terms)s::text[], %(passages)s::int[]) AS counted (term, passages)
+          CROSS JOIN stats) AS capped
 ), likely AS MATERIALIZED (
     SELECT p.chunk_id,
            sum(w.weight * p.frequency * 2.2

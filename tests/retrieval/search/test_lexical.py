@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from ingestion.models import Chunk
+from ingestion.models import Chunk, CommonTerms
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.text.words import terms
 from retrieval.search import lexical
@@ -39,6 +39,18 @@ def test_scores_are_bm25_over_the_workspace():
     assert chunk_id == oil.pk
     assert score == pytest.approx(idf * 2 * 2.2 / norm)
     assert matched == ["oil"]
+
+
+@pytest.mark.django_db
+def test_no_word_counts_against_a_passage_when_others_that_had_it_are_gone():
+    workspace = rows.make_workspace()
+    rows.make_document(workspace, "x", "oil oil lamp\n\noil lamp\n\nboat tide noon")
+    with access.in_workspace(workspace.pk):
+        CommonTerms.objects.create(
+            workspace=workspace, terms=["oil"], passages=[50], of_passages=60
+        )
+
+    assert [score > 0 for _, score, _, _ in best(workspace, "oil")] == [True, True]
 
 
 @pytest.mark.django_db
