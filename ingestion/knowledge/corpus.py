@@ -67,7 +67,9 @@ def count_common_terms(*, workspace_id: UUID) -> None:
 LARGE: Final = 10_000
 """Passages; in fewer, each question counts its terms itself, which takes some milliseconds."""
 COMMON: Final = 2_000
+"""Passages with a term: counting fewer takes a third of a millisecond."""
 CHANGED: Final = 20
+"""Terms are counted again when one in so many passages has come or gone."""
 
 COUNT_COMMON_TERMS: Final[LiteralString] = """
 INSERT INTO ingestion_commonterms (workspace_id, terms, passages, of_passages)

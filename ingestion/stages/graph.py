@@ -17,7 +17,7 @@ from ingestion.models import IngestionJob
 from ingestion.stage import Progress, StageOutcome
 from kb_project.graph.ports import GraphEdge, GraphNode, GraphStore
 from kb_project.ports import Ports
-from kb_project.sql import bulk_plans, run_sql, run_sql_count
+from kb_project.sql import Row, bulk_plans, run_sql, run_sql_count
 from workspaces import access
 
 # Updates the degree and rank of changed entities and of the ends of changed relationships; the ends
@@ -151,9 +151,7 @@ def project(workspace_id: UUID, store: GraphStore) -> tuple[list[GraphNode], lis
     Returns what changed.
     """
     workspace = {"workspace": workspace_id}
-    with bulk_plans():
-        run_sql_count(MARK_COMMUNITIES, workspace)
-        nodes = [GraphNode(*row) for row in run_sql(UPDATE_DEGREES, workspace | {"takes": True})]
+    nodes = [GraphNode(*row) for row in recount(workspace_id, takes=True)]
     edges = [GraphEdge(*row) for row in run_sql(TAKE_RELATIONSHIPS, workspace)]
     gone = [row[0] for row in run_sql(TAKE_TOMBSTONES, workspace)]
     store.remove(workspace_id, gone, gone)
@@ -161,15 +159,16 @@ def project(workspace_id: UUID, store: GraphStore) -> tuple[list[GraphNode], lis
     return nodes, edges
 
 
-def recount(workspace_id: UUID) -> None:
+def recount(workspace_id: UUID, *, takes: bool = False) -> list[Row]:
     """Bring degrees up to date and mark the topics affected, in the workspace's transaction.
 
-    What changed keeps its mark: until the next run, the tables answer for the projection.
+    What changed keeps its mark: until the next run, the tables answer for the projection. One that
+    ``takes`` the marks gets those entities: their ids, names, types and degrees.
     """
-    workspace = {"workspace": workspace_id}
+    values = {"workspace": workspace_id, "takes": takes}
     with bulk_plans():
-        run_sql_count(UPDATE_DEGREES, workspace | {"takes": False})
-        run_sql_count(MARK_COMMUNITIES, workspace)
+        run_sql_count(MARK_COMMUNITIES, values)
+        return run_sql(UPDATE_DEGREES, values)
 
 
 def _keep_marks_if_early(

@@ -266,11 +266,12 @@ def defined_in(question: str) -> list[str]:
     >>> defined_in("What is the difference between a bill and an invoice?")
     ['bill', 'invoice']
     """
-    bare = question.strip()
-    asked = _DEFINED.fullmatch(bare)
-    found = list(filter(None, asked.groups())) if asked and not compared_in(bare) else []
+    if compared := compared_in(question):
+        return compared
+    asked = _DEFINED.fullmatch(question.strip())
+    found = list(filter(None, asked.groups())) if asked else []
     found += [_CLASS_BEHIND.sub("", one) for one in found if _CLASS_BEHIND.search(one)]
-    return [one for one in found if 0 < len(one.split()) <= MOST_DEFINED] or compared_in(bare)
+    return [one for one in found if 0 < len(one.split()) <= MOST_DEFINED]
 
 
 def compared_in(question: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Final
 from uuid import UUID
@@ -57,7 +57,7 @@ def best(query: Query, count: int, *, wordless: bool = False, named: bool = Fals
         if len(fitting) >= count or len(found) < asked:
             return fitting[:count]
     asked = max(count, USUAL) * (2 if wordless else 1)
-    having = corpus.passages_with(wanted, workspace_id=query.workspace_id)
+    having = _passages_with(query, wanted)
     parameters = query.parameters(
         terms=list(having),
         passages=list(having.values()),
@@ -72,6 +72,15 @@ def best(query: Query, count: int, *, wordless: bool = False, named: bool = Fals
     found = [(chunk_id, float(score), *words) for chunk_id, score, *words in rows]
     lists[wordless, named] = asked, found
     return found[:count]
+
+
+def _passages_with(query: Query, wanted: Iterable[str]) -> dict[str, int]:
+    """Count once for all lists of a search how many passages have each of the question's terms."""
+    key = ("passages with", query.question)
+    if key not in query.kept:
+        query.kept[key] = corpus.passages_with(wanted, workspace_id=query.workspace_id)
+    found: dict[str, int] = query.kept[key]
+    return found
 
 
 def surfaces_of(question: str) -> dict[str, str]:

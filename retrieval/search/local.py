@@ -174,13 +174,14 @@ def _records(
     left = CONTEXT * SHARES.records - sum(tokens(one.title + one.text) for one in entities)
     claims = claims_of(query, list(chosen))
     facts = fitting_facts(left, [one.id for one in entities], relationships, claims)
-    ends = entities_of(query, (end for one in facts.relationships for end in one.ends))
-    known = [one for one in facts.relationships if all(end in ends for end in one.ends)]
+    ends = {end for one in facts.relationships for end in one.ends}
+    rows = {**rows, **entities_of(query, ends - rows.keys())}
+    known = [one for one in facts.relationships if all(end in rows for end in one.ends)]
     ranked = [(one, one.weight) for one in with_evidence(query, known)]
     return (
         *reports,
         *entities,
-        *relationship_records(query, view, ranked, ends),
+        *relationship_records(query, view, ranked, rows),
         *claim_records(query, facts.claims, rows),
     )
 
