@@ -371,6 +371,7 @@ def make_report(
             FindingEvidence.objects.create(
                 workspace=workspace,
                 finding=finding,
+                report_id=finding.report_id,
                 chunk=chunk,
                 document_id=chunk.document_id,
                 start=chunk.start,

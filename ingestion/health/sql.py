@@ -323,8 +323,8 @@ SELECT r.community_id::text, r.community_id
   JOIN ingestion_communityreport AS r ON r.workspace_id = %(workspace)s AND r.id = f.report_id
   JOIN ingestion_community AS c ON c.workspace_id = %(workspace)s AND c.id = r.community_id
  WHERE v.workspace_id = %(workspace)s AND NOT c.is_changed
-   AND (v.document_id <> k.document_id OR v.start < k.start OR v."end" > k."end"
-        OR v.start >= v."end")
+   AND (v.report_id <> f.report_id OR v.document_id <> k.document_id OR v.start < k.start
+        OR v."end" > k."end" OR v.start >= v."end")
 """
 MISSING_REFERENCES: Final[LiteralString] = """
 WITH cited AS (

@@ -183,9 +183,13 @@ class Finding(TenantModel):
 
 
 class FindingEvidence(TenantModel):
-    """The span that supports a finding; offsets are into the document's text."""
+    """The span that supports a finding; offsets are into the document's text.
+
+    ``report_id`` is the finding's: a question looks up the reports on hundreds of passages.
+    """
 
     finding = TenantForeignKey(Finding, related_name="evidence")
+    report_id = models.UUIDField()
     chunk = TenantForeignKey(Chunk)
     document = TenantForeignKey(Document)
     start = models.PositiveIntegerField()
@@ -194,7 +198,11 @@ class FindingEvidence(TenantModel):
     class Meta:
         indexes = [
             models.Index(fields=["workspace", "finding"], name="evidence_of_finding"),
-            models.Index(fields=["workspace", "chunk"], name="finding_evidence_in_chunk"),
+            models.Index(
+                fields=["workspace", "chunk"],
+                include=["report_id"],
+                name="finding_evidence_in_chunk",
+            ),
             models.Index(fields=["workspace", "document"], name="finding_evidence_in_document"),
         ]
 

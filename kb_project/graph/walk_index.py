@@ -18,12 +18,13 @@ from uuid import UUID
 from zipfile import BadZipFile
 
 import numpy as np
+from django.utils.functional import cached_property
 from numpy.typing import NDArray
 from scipy import sparse
 
 from kb_project.errors import UnavailableError
 from kb_project.graph import compact
-from kb_project.graph.compact import Filed, Ids
+from kb_project.graph.compact import Filed, Ids, Places
 
 FORMAT: Final = 2
 FORMAT_BEFORE: Final = 1
@@ -103,12 +104,36 @@ class WalkIndex:
 
     @property
     def nbytes(self) -> int:
-        """The bytes it takes in memory."""
+        """The bytes it takes in memory, with the matrices by columns."""
         tables = (self.chunk_ids, self.entity_ids, self.entities_by_key, self.keys_by_word)
         arrays: list[NDArray[Any]] = [self.salience, self.is_common, self.words_of_keys]
         for matrix in (self.to_entities, self.to_chunks):
-            arrays += _packed_matrix("", matrix).values()
+            arrays += 2 * [*_packed_matrix("", matrix).values()]
         return sum(one.nbytes for one in tables) + sum(one.nbytes for one in arrays)
+
+    def entities_of(self, chunks: Places, weights: Floats) -> tuple[Places, Floats]:
+        """Return the entities that some chunks mention, by position, with the weights that a step
+        from these chunks gives them: the product with all chunks takes ten times as long.
+        """
+        columns, weights = _chosen(self._entities_by_chunk, chunks, weights)
+        places, rows = np.unique(columns.indices, return_inverse=True)
+        shape = (len(places), columns.shape[1])
+        found = sparse.csc_array((columns.data, rows.astype(np.int32), columns.indptr), shape=shape)
+        return places, found @ weights
+
+    def chunks_of(self, entities: Places, weights: Floats) -> Floats:
+        """Return the weights that a step from some entities gives to all chunks."""
+        columns, weights = _chosen(self._chunks_by_entity, entities, weights)
+        found: Floats = columns @ weights
+        return found
+
+    @cached_property
+    def _entities_by_chunk(self) -> sparse.csc_array:
+        return self.to_entities.tocsc()
+
+    @cached_property
+    def _chunks_by_entity(self) -> sparse.csc_array:
+        return self.to_chunks.tocsc()
 
     def to_bytes(self) -> bytes:
         buffer = io.BytesIO()
@@ -272,6 +297,14 @@ def _steps(
     sums = np.bincount(columns, weights, minlength=shape[1])
     shares = (weights / sums[columns]).astype(np.float32)
     return sparse.csr_array((shares, (rows, columns)), shape=shape)
+
+
+def _chosen(
+    matrix: sparse.csc_array, places: Places, weights: Floats
+) -> tuple[sparse.csc_array, Floats]:
+    """Return some columns and their weights in the matrix's order, in which they are added up."""
+    order = np.argsort(places)
+    return matrix[:, places[order]], weights[order]
 
 
 def _packed_matrix(name: str, matrix: sparse.csr_array) -> dict[str, NDArray[np.generic]]:

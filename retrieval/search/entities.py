@@ -153,17 +153,14 @@ def passages_by(
     """Weigh each passage of the scope, by position: by the entities it mentions, those they are
     related to, and the relationships it states."""
     index = view.index
-    mentioned = np.zeros(len(index.entity_ids), np.float32)
-    weights = _with_neighbours(entities, relationships)
-    for place, weight in zip(
-        index.entity_ids.places(weights).tolist(), weights.values(), strict=True
-    ):
-        if place >= 0:
-            mentioned[place] = weight**SHARPER
+    weighed = _with_neighbours(entities, relationships)
+    places = index.entity_ids.places(weighed)
+    weights = np.array([*weighed.values()], np.float32) ** SHARPER
+    mentioned = index.chunks_of(places[places >= 0], weights[places >= 0])
     stated = on_chunks(index, _stated(relationships))
     near = on_chunks(index, view.question)
     shares = walking.shares
-    chunks = shares(index.to_chunks @ mentioned) + STATED * shares(stated) + NEAR * shares(near)
+    chunks = shares(mentioned) + STATED * shares(stated) + NEAR * shares(near)
     if view.within is not None:
         chunks = chunks * view.within
     return np.asarray(chunks, np.float32)

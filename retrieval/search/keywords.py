@@ -28,6 +28,7 @@ from pydantic import BaseModel, Field
 
 from kb_project.errors import ModelError
 from kb_project.graph import walk as walking
+from kb_project.graph.compact import Places
 from kb_project.graph.walk import Seeds, Within
 from kb_project.graph.walk_index import NO_ENTITY, Floats, WalkIndex
 from kb_project.llm.ports import About, ChatRequest, Role
@@ -242,7 +243,10 @@ class GraphView:
     @cached_property
     def near_question(self) -> Floats:
         """How near each entity is to the question, by position, through its passages."""
-        return _by_passages(self.index, self.question)
+        found = np.zeros(len(self.index.entity_ids), np.float32)
+        places, weights = _by_passages(self.index, self.question)
+        found[places] = weights
+        return found
 
     def closeness(self, chunk_id: UUID) -> float:
         return self.close.get(chunk_id, 0.0)
@@ -297,9 +301,10 @@ def weigh(query: Query, view: GraphView, keywords: Iterable[str]) -> Floats:
     index, wanted = view.index, list(keywords)
     weights = QUESTION * view.near_question
     for keyword in wanted:
-        near = view.keywords.get(keyword, {})
-        weights += NAMED / len(wanted) * _by_names(index, keyword)
-        weights += MEANING / len(wanted) * _by_passages(index, near)
+        named = _by_names(index, keyword)
+        weights[list(named)] += NAMED / len(wanted) * np.array([*named.values()], np.float32)
+        places, near = _by_passages(index, view.keywords.get(keyword, {}))
+        weights[places] += MEANING / len(wanted) * near
     return steered(query, view, weights)
 
 
@@ -345,27 +350,32 @@ def passages_of(view: GraphView, place: int, most: int | None = None) -> list[UU
 def on_chunks(index: WalkIndex, near: Closeness) -> Floats:
     """Return every passage's closeness, by position."""
     found = np.zeros(len(index.chunk_ids), np.float32)
-    places = index.chunk_ids.places(near)
-    is_here = places >= 0
-    found[places[is_here]] = np.fromiter(near.values(), np.float32, len(near))[is_here]
+    places, weights = _known(index, near)
+    found[places] = weights
     return found
 
 
-def _by_passages(index: WalkIndex, near: Closeness) -> Floats:
-    found = np.asarray(index.to_entities @ on_chunks(index, near), np.float32)
+def _known(index: WalkIndex, near: Closeness) -> tuple[Places, Floats]:
+    """Return the positions of those passages that are in the index, and their closeness."""
+    places = index.chunk_ids.places(near)
+    is_here = places >= 0
+    return places[is_here], np.fromiter(near.values(), np.float32, len(near))[is_here]
+
+
+def _by_passages(index: WalkIndex, near: Closeness) -> tuple[Places, Floats]:
+    """Return the entities that passages mention, by position, and their weights, 1 at most."""
+    places, found = index.entities_of(*_known(index, near))
     most = found.max(initial=0.0)
-    return found / most if most else found
+    return places, found / most if most else found
 
 
-def _by_names(index: WalkIndex, keyword: str) -> Floats:
-    """Return 1 for the entity the keyword names, less if others share the name or only words
+def _by_names(index: WalkIndex, keyword: str) -> dict[int, float]:
+    """Map the entity that the keyword names to 1, to less if others share the name or only words
     match."""
-    weights = np.zeros(len(index.entity_ids), np.float32)
-    for place, share in _alike(index, keyword).items():
-        weights[place] = share
+    weights = _alike(index, keyword)
     for places in walking.names_in(index, keyword).values():
         for place in places:
-            weights[place] = max(float(weights[place]), 1.0 / len(places))
+            weights[place] = max(weights.get(place, 0.0), 1.0 / len(places))
     return weights
 
 

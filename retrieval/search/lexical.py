@@ -18,7 +18,7 @@ LENGTH: Final = 0.4
 BESIDE: Final = 0.3
 """Share of its better neighbour's score that a passage gets. Both measured on questions about
 source code and multi-hop questions, fused with vectors: see ``docs/benchmarks.md``."""
-READ: Final = 20_000
+READ: Final = 15_000
 """Postings read before the commonest of a question's words are only looked up."""
 USUAL: Final = 200
 """Passages found at least: several steps of one search ask for the best."""

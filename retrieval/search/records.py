@@ -221,13 +221,14 @@ def relationships_in(
     """Return the relationships that the closest passages are evidence of, without their evidence:
     those in the closest first."""
     closest = sorted(view.close, key=lambda chunk_id: (-view.close[chunk_id], chunk_id))[:passages]
-    near: defaultdict[UUID, float] = defaultdict(float)
-    for one, chunk_id, is_stated in run_sql(
-        records_sql.EVIDENCE_IN, query.parameters(chunks=closest)
-    ):
-        near[one] = max(near[one], view.close[chunk_id] * (1.0 if is_stated else TOGETHER))
-    best = sorted(near, key=lambda one: (-near[one], one))[:count]
-    return _stated(query, view, best)
+    parameters = query.parameters(
+        chunks=closest,
+        closeness=[view.close[chunk_id] for chunk_id in closest],
+        together=TOGETHER,
+        count=count,
+    )
+    rows = run_sql(records_sql.RELATIONSHIPS_IN, parameters)
+    return _stated(query, view, [id_ for (id_,) in rows])
 
 
 def relationship_ids(query: Query, entity_ids: Sequence[UUID], count: int) -> list[UUID]:

@@ -61,10 +61,18 @@ WITH stated AS MATERIALIZED (
 SELECT id FROM listed ORDER BY is_between DESC, weight DESC, id LIMIT %(count)s
 """
 
-# The relationships that some passages are evidence of.
-EVIDENCE_IN: Final[LiteralString] = """
-SELECT relationship_id, chunk_id, kind = 'stated' FROM ingestion_evidence
-WHERE workspace_id = %(workspace)s AND chunk_id = ANY(%(chunks)s::uuid[])
+# The relationships that some passages are evidence of: those in the closest first.
+RELATIONSHIPS_IN: Final[LiteralString] = """
+SELECT e.relationship_id
+FROM unnest(%(chunks)s::uuid[], %(closeness)s::float8[]) AS near (chunk_id, closeness)
+CROSS JOIN LATERAL (
+    SELECT relationship_id, kind FROM ingestion_evidence
+    WHERE workspace_id = %(workspace)s AND chunk_id = near.chunk_id OFFSET 0) AS e
+GROUP BY e.relationship_id
+ORDER BY max(
+    near.closeness * CASE WHEN e.kind = 'stated' THEN 1 ELSE %(together)s::float8 END) DESC,
+    e.relationship_id
+LIMIT %(count)s
 """
 
 RELATIONSHIPS: Final[LiteralString] = """

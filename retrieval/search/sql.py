@@ -60,18 +60,29 @@ WITH stats AS MATERIALIZED (
             LIMIT 1) AS p
         WHERE NOT w.is_read), 0) AS score
     FROM likely l
-), beside AS MATERIALIZED (
-    SELECT near.id AS chunk_id, %(beside)s::float8 * max(s.score) AS score
+), placed AS MATERIALIZED (
+    SELECT c.id, c.version_id, c.ordinal, s.score
     FROM scored s
     JOIN (SELECT id, version_id, ordinal FROM ingestion_chunk
           WHERE workspace_id = %(workspace)s AND id = ANY(ARRAY(SELECT chunk_id FROM scored))) AS c
       ON c.id = s.chunk_id
-    CROSS JOIN LATERAL (
-        SELECT id FROM ingestion_chunk
-        WHERE workspace_id = %(workspace)s AND version_id = c.version_id
-          AND ordinal = ANY(ARRAY[c.ordinal - 1, c.ordinal + 1]) OFFSET 0) AS near
     WHERE %(beside)s::float8 > 0
-    GROUP BY near.id
+), beside AS MATERIALIZED (
+    SELECT id AS chunk_id, %(beside)s::float8 * max(score) AS score
+    FROM (SELECT near.id, p.score
+          FROM placed p CROSS JOIN LATERAL (
+              SELECT id FROM ingestion_chunk
+              WHERE workspace_id = %(workspace)s AND version_id = p.version_id
+                AND ordinal = ANY(ARRAY[p.ordinal - 1, p.ordinal + 1]) OFFSET 0) AS near
+          WHERE %(wordless)s
+          UNION ALL
+          SELECT id, greatest(
+              CASE WHEN lag(ordinal) OVER page = ordinal - 1 THEN lag(score) OVER page END,
+              CASE WHEN lead(ordinal) OVER page = ordinal + 1 THEN lead(score) OVER page END)
+          FROM placed
+          WHERE NOT %(wordless)s
+          WINDOW page AS (PARTITION BY version_id ORDER BY ordinal)) AS neighbours
+    WHERE score IS NOT NULL GROUP BY id
 )
 SELECT chunk_id, score, has_words, CASE WHEN has_words AND %(named)s THEN ARRAY(
            SELECT w.term FROM weights w WHERE EXISTS (
@@ -208,12 +219,11 @@ ORDER BY f.report_id, f.part = 'finding', f.ordinal, f.id
 # the rating, at most 10, is read only where it can decide then.
 NEAREST_REPORTS: Final[LiteralString] = """
 WITH resting AS MATERIALIZED (
-    SELECT f.report_id, n.chunk_id, n.score
+    SELECT e.report_id, n.chunk_id, n.score
     FROM unnest(%(chunks)s::uuid[], %(scores)s::float8[]) AS n (chunk_id, score)
     JOIN ingestion_findingevidence e
       ON e.workspace_id = %(workspace)s AND e.chunk_id = n.chunk_id
-    JOIN ingestion_finding f ON f.workspace_id = %(workspace)s AND f.id = e.finding_id
-    GROUP BY f.report_id, n.chunk_id, n.score
+    GROUP BY e.report_id, n.chunk_id, n.score
 ), near AS MATERIALIZED (
     SELECT report_id, sum(score) / %(telling)s AS score
     FROM (SELECT report_id, score,
@@ -231,9 +241,8 @@ WITH resting AS MATERIALIZED (
     (SELECT id, community_id FROM ingestion_communityreport
      WHERE workspace_id = %(workspace)s AND id NOT IN (SELECT report_id FROM near)
        AND (%(documents)s::uuid[] IS NULL OR id IN (
-           SELECT f.report_id FROM ingestion_findingevidence e
-           JOIN ingestion_finding f ON f.workspace_id = %(workspace)s AND f.id = e.finding_id
-           WHERE e.workspace_id = %(workspace)s AND e.document_id = ANY(%(documents)s::uuid[])))
+           SELECT report_id FROM ingestion_findingevidence
+           WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])))
      ORDER BY rating DESC, id)
 )
 SELECT l.id FROM likely l

@@ -30,8 +30,9 @@ WHERE workspace_id = %(workspace)s AND community_id = ANY (%(ids)s::uuid[])
 # A chunk deleted since it was read is no longer cited.
 CITE: Final[LiteralString] = """
 INSERT INTO ingestion_findingevidence
-       (workspace_id, id, finding_id, chunk_id, document_id, start, "end")
-SELECT %(workspace)s, new.id, new.finding_id, new.chunk_id, chunk.document_id, new.start, new."end"
+       (workspace_id, id, finding_id, report_id, chunk_id, document_id, start, "end")
+SELECT %(workspace)s, new.id, new.finding_id, new.report_id, new.chunk_id, chunk.document_id,
+       new.start, new."end"
 FROM new_evidence AS new
 JOIN ingestion_chunk AS chunk
   ON chunk.workspace_id = %(workspace)s AND chunk.id = new.chunk_id
@@ -106,6 +107,7 @@ FINDING_COLUMNS: Final[Columns] = {
 EVIDENCE_COLUMNS: Final[Columns] = {
     "id": "uuid",
     "finding_id": "uuid",
+    "report_id": "uuid",
     "chunk_id": "uuid",
     "start": "int4",
     "end": "int4",
@@ -266,9 +268,9 @@ def _save_findings(workspace_id: UUID, findings: Sequence[_Row]) -> None:
 
 
 def _evidence(findings: Iterable[_Row]) -> Iterator[tuple[Any, ...]]:
-    for id_, _, _, one in findings:
+    for id_, of, _, one in findings:
         for number, (chunk, start, end) in enumerate(one.spans):
-            yield uuid5(id_, f"evidence {number}"), id_, chunk, start, end
+            yield uuid5(id_, f"evidence {number}"), id_, of, chunk, start, end
 
 
 # --- digests of what reports are made from --------------------------------------------------------

@@ -79,6 +79,7 @@ def cite(finding: Finding, start: int, end: int) -> None:
         FindingEvidence.objects.create(
             workspace_id=finding.workspace_id,
             finding=finding,
+            report_id=finding.report_id,
             chunk=chunk,
             document_id=chunk.document_id,
             start=start,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from uuid import UUID
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from kb_project.graph.compact import Places
 from kb_project.graph.walk import (
     FAINT,
     NEAREST,
@@ -19,7 +21,7 @@ from kb_project.graph.walk import (
     seeds,
     walk,
 )
-from kb_project.graph.walk_index import GENERIC, NAMING, ChunkRow, WalkIndex
+from kb_project.graph.walk_index import GENERIC, NAMING, ChunkRow, Floats, WalkIndex
 from tests.kb_project.graph.walks import AliasRow, EntityRow, MentionRow, build
 
 NAMES = ["ada lind", "skarrow", "olaf", "norse", "朱元璋", "straw hat"]
@@ -71,6 +73,27 @@ def test_both_matrices_have_the_same_edges(index: WalkIndex):
     there, back = index.to_entities.tocoo(), index.to_chunks.tocoo()
 
     assert set(zip(there.row, there.col, strict=True)) == set(zip(back.col, back.row, strict=True))
+
+
+@given(indexes(), st.randoms())
+def test_a_step_from_some_nodes_is_that_from_all_with_zeros(index: WalkIndex, chance: Random):
+    chunks, of_chunks = some_of(len(index.chunk_ids), chance)
+    entities, of_entities = some_of(len(index.entity_ids), chance)
+    reached = np.zeros(len(index.entity_ids), np.float32)
+    places, weights = index.entities_of(chunks, of_chunks[chunks])
+    reached[places] = weights
+
+    assert reached.tolist() == (index.to_entities @ of_chunks).tolist()
+    back = index.chunks_of(entities, of_entities[entities])
+    assert back.tolist() == (index.to_chunks @ of_entities).tolist()
+
+
+def some_of(count: int, chance: Random) -> tuple[Places, Floats]:
+    """Draw some positions of ``count``, in any order, and the weights of all: 0 of the others."""
+    places = np.array(chance.sample(range(count), chance.randint(0, count)), np.int64)
+    weights = np.zeros(count, np.float32)
+    weights[places] = [chance.random() for _ in places]
+    return places, weights
 
 
 @given(indexes())

@@ -51,6 +51,7 @@ def test_the_summarys_own_sentences_are_not_told_twice(films):
         FindingEvidence.objects.create(
             workspace=films.workspace,
             finding=finding,
+            report_id=finding.report_id,
             chunk=chunk,
             document=films.documents["Roads"],
             start=chunk.start,
@@ -71,6 +72,7 @@ def test_a_finding_that_also_rests_on_another_document_is_outside(films):
         FindingEvidence.objects.create(
             workspace=films.workspace,
             finding=finding,
+            report_id=finding.report_id,
             chunk=chunk,
             document=films.documents["Letters"],
             start=chunk.start,

@@ -87,6 +87,7 @@ class Reef:
             FindingEvidence.objects.create(
                 workspace=self.workspace,
                 finding=finding,
+                report_id=finding.report_id,
                 chunk=chunk,
                 document_id=chunk.document_id,
                 start=chunk.start,
