@@ -118,8 +118,12 @@ def local(index: WalkIndex, start: Seeds, *, within: Within | None = None) -> tu
     """
     entities, near = _start(index, start, within)
     entities, near = shares(entities), shares(near)
-    entities += NEAR_SHARE * (index.to_entities @ near)
-    chunks = _inside(index.to_chunks @ entities, within)
+    # Few so far: their columns alone are read.
+    few = np.flatnonzero(near)
+    mentioned, weights = index.entities_of(few, near[few])
+    entities[mentioned] += NEAR_SHARE * weights
+    few = np.flatnonzero(entities)
+    chunks = _inside(index.chunks_of(few, entities[few]), within)
     entities += FARTHER * (index.to_entities @ chunks)
     chunks = _inside(index.to_chunks @ entities, within) + NEAR_SHARE * near
     return np.asarray(entities, np.float32), np.asarray(chunks, np.float32)

@@ -85,7 +85,9 @@ def search(query: Query) -> ModeResult:
         return hybrid.instead(query)
     found = _neighbourhood(query, index)
     view, chosen = found.view, found.chosen
-    relationships = relationships_of(query, view, list(chosen), RELATIONSHIPS_READ)
+    relationships = relationships_of(
+        query, view, list(chosen), RELATIONSHIPS_READ, is_weighed=False
+    )
     rows = entities_of(query, chosen)
     stated = found.stating(query, [one.id for one in relationships])
     passages = _best(query, found, stated)
@@ -264,7 +266,7 @@ def fitting_facts(
         facts = Facts(
             tuple(_of_first(numbered, count)), tuple(one for one in claims if one.subject in added)
         )
-        texts = [one.description or one.predicates[0] for one in facts.relationships]
+        texts = [one.description for one in facts.relationships]
         texts += [claim.text for claim in facts.claims]
         if sum(tokens(text) for text in texts) > budget:
             break

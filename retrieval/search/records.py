@@ -20,6 +20,7 @@ from functools import cache
 from typing import Final, NamedTuple
 from uuid import UUID
 
+from kb_project.graph.compact import NOWHERE
 from kb_project.sql import run_sql
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.words import terms
@@ -101,7 +102,11 @@ def entity_records(
     """Build records in the order of ``scores``, skipping unknown entities and those without a
     passage in scope."""
     wanted = [rows[entity_id] for entity_id in scores if entity_id in rows]
-    sources = {one.id: _entity_sources(view, one) for one in wanted}
+    places = view.index.entity_ids.places([one.id for one in wanted]).tolist()
+    sources = {
+        one.id: _entity_sources(view, one, place)
+        for one, place in zip(wanted, places, strict=True)
+    }
     chunks = (chunk_id for found in sources.values() for chunk_id in found)
     passages = scoped_passages(query, chunks, wants_text=query.is_scoped)
     kept = {
@@ -119,12 +124,11 @@ def entity_records(
     ]
 
 
-def _entity_sources(view: GraphView, entity: EntityFacts) -> list[UUID]:
+def _entity_sources(view: GraphView, entity: EntityFacts, place: int) -> list[UUID]:
     """Return the description's passages, then others; more than are kept, since some may be
     gone."""
     described = [chunk_id for chunk_id, _, _ in entity.sources]
-    place = view.index.entity_ids.place(entity.id)
-    mentioned = passages_of(view, place, 2 * SOURCES) if place is not None else []
+    mentioned = passages_of(view, place, 2 * SOURCES) if place != NOWHERE else []
     return list(dict.fromkeys([*described, *mentioned]))
 
 
@@ -208,11 +212,17 @@ class Relationship:
 
 
 def relationships_of(
-    query: Query, view: GraphView, entity_ids: Sequence[UUID], count: int
+    query: Query,
+    view: GraphView,
+    entity_ids: Sequence[UUID],
+    count: int,
+    *,
+    is_weighed: bool = True,
 ) -> list[Relationship]:
     """Return the relationships of some entities that the scope states, without their evidence:
     those between two of the entities, then the strongest."""
-    return _stated(query, view, relationship_ids(query, entity_ids, count))
+    ids = relationship_ids(query, entity_ids, count)
+    return _stated(query, view, ids, is_weighed=is_weighed)
 
 
 def relationships_in(
@@ -238,8 +248,11 @@ def relationship_ids(query: Query, entity_ids: Sequence[UUID], count: int) -> li
     return [id_ for (id_,) in rows]
 
 
-def _stated(query: Query, view: GraphView, ids: Sequence[UUID]) -> list[Relationship]:
-    """Return these relationships, as far as the scope states them, in this order."""
+def _stated(
+    query: Query, view: GraphView, ids: Sequence[UUID], *, is_weighed: bool = True
+) -> list[Relationship]:
+    """Return these relationships, as far as the scope states them, in this order. Unless they are
+    to be weighed, predicates and closeness may be missing: reading all evidence takes longest."""
     if not ids:
         return []
     parameters = query.parameters(
@@ -250,7 +263,10 @@ def _stated(query: Query, view: GraphView, ids: Sequence[UUID]) -> list[Relation
         sources=SOURCES,
     )
     rows = {row[0]: row for row in run_sql(records_sql.RELATIONSHIPS, parameters)}
-    found = {row[0]: row[1:] for row in run_sql(records_sql.EVIDENCE_WEIGHED, parameters)}
+    found: dict[UUID, tuple[Sequence[str], float]] = dict.fromkeys(rows, ((), 0.0))
+    if is_weighed or query.is_scoped:
+        weighed = run_sql(records_sql.EVIDENCE_WEIGHED, parameters)
+        found = {id_: (predicates, closeness) for id_, predicates, closeness in weighed}
     return [
         Relationship(id_, source, target, text, tuple(words), float(weight), *found[id_])
         for id_, source, target, text, words, weight in (rows[one] for one in ids if one in rows)
