@@ -21,6 +21,8 @@ def back(values: Sequence[object], kind: str) -> list[object]:
         [(found,)] = run_sql("SELECT %(values)s::text[]", {"values": values})
     elif kind == "int8":
         [(found,)] = run_sql("SELECT %(values)s::int8[]", {"values": values})
+    elif kind == "float8":
+        [(found,)] = run_sql("SELECT %(values)s::float8[]", {"values": values})
     else:
         [(found,)] = run_sql("SELECT %(values)s::uuid[]", {"values": values})
     return list(found)
@@ -56,6 +58,12 @@ def test_ids_come_back_as_they_were(values: list[object]):
 @given(values=st.lists(st.integers(-(2**63), 2**63 - 1), max_size=8))
 def test_whole_numbers_come_back_as_they_were(values: list[object]):
     assert back(values, "int8") == values
+
+
+@pytest.mark.django_db
+@given(values=st.lists(st.floats(allow_nan=False), max_size=8))
+def test_numbers_come_back_as_they_were(values: list[object]):
+    assert back(values, "float8") == values
 
 
 @pytest.mark.django_db
