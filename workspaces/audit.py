@@ -14,7 +14,7 @@ from workspaces.models import AuditAction, AuditEvent, User, Workspace
 
 logger = logging.getLogger(__name__)
 
-NOBODY: Final = "The server"
+NOBODY: Final = "Concordance"
 """Who does what a command or a job does."""
 
 

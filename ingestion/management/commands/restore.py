@@ -124,4 +124,7 @@ def restored_lines(summary: dict[str, Any]) -> Iterator[str]:
     if summary["jobs_woken"]:
         yield f"{summary['jobs_woken']} unfinished jobs continue with the next worker."
     if summary["lacks_keys"]:
-        yield "The backup has no keys of model endpoints: enter them on the Models page."
+        yield (
+            "Keys of model endpoints are not in the backup: enter those that your models need on"
+            " the Models page."
+        )

@@ -28,7 +28,7 @@ def test_an_export_is_written_once_and_recorded(tmp_path: Path):
     assert len(nx.read_graphml(path)) == len(contents(cast.workspace)[0])
     with access.in_workspace(cast.workspace.pk):
         [event] = AuditEvent.objects.in_workspace(cast.workspace).filter(action="graph_exported")
-    assert (event.actor, event.via) == ("The server", "command")
+    assert (event.actor, event.via) == ("Concordance", "command")
     with pytest.raises(CommandError, match="exists already"):
         call_command("exportgraph", path, workspace=cast.workspace.slug)
 

@@ -362,7 +362,7 @@ def test_people_read_sentences(cast: rows.Cast, tmp_path: Path):
     assert "Nothing was written." in said
     assert "Restored harbour:" in said
     assert "alice@example.com, bob@example.com" in said
-    assert "enter them on the Models page" in said
+    assert "enter those that your models need on the Models page" in said
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_what_a_command_does_is_recorded_as_the_servers(cast):
     services.installation_model_allow(workspace=cast.workspace, is_allowed=True)
 
     assert [(event.action, event.actor, event.user_id) for event in events(cast)] == [
-        ("budget_changed", "The server", None),
-        ("installation_model_set", "The server", None),
+        ("budget_changed", "Concordance", None),
+        ("installation_model_set", "Concordance", None),
     ]
     assert events(cast)[-1].after == {"is_allowed": True}

@@ -82,4 +82,4 @@ def test_a_command_is_recorded_as_the_server():
 
     services.budget_set(workspace=workspace, cap="5")
 
-    assert (last(workspace).actor, last(workspace).via) == ("The server", "command")
+    assert (last(workspace).actor, last(workspace).via) == ("Concordance", "command")

@@ -32,7 +32,7 @@ def test_it_prints_a_token_that_works():
     assert shown["capabilities"] == ["read", "edit"]
     with access.in_workspace(cast.workspace.pk):
         event = AuditEvent.objects.in_workspace(cast.workspace).get(action="token_created")
-    assert (event.actor, event.via) == ("The server", "command")
+    assert (event.actor, event.via) == ("Concordance", "command")
 
 
 def test_capabilities_add_up_however_they_are_given():
