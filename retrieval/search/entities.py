@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import Final
 from uuid import UUID
 
@@ -35,8 +36,9 @@ from retrieval.search.records import (
     by_relevance,
     entities_of,
     entity_records,
+    relationship_ids,
     relationship_records,
-    relationships_of,
+    relationships_stated,
     with_evidence,
 )
 from retrieval.search.results import ModeResult, Record, Seed, Shares
@@ -60,6 +62,18 @@ NEAR: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class Lead:
+    """Where a list of keywords leads before any row is read: to entities, heaviest first, and to
+    relationships. Records are the entities and the relevant relationships, or these and their ends.
+    """
+
+    keywords: Sequence[str]
+    entities: Mapping[UUID, float]
+    relationships: Sequence[UUID]
+    is_to_entities: bool
+
+
+@dataclass(frozen=True, slots=True)
 class KeywordMatches:
     """The result of keywords: records, every passage's weight by position, and the seeds."""
 
@@ -68,11 +82,19 @@ class KeywordMatches:
     seeds: tuple[Seed, ...]
 
 
-Matching = Callable[[Query, GraphView, Keywords], KeywordMatches]
+Leading = Callable[[Query, GraphView, Keywords], Lead]
 
 
 def search(query: Query) -> ModeResult:
-    return search_by(query, ["low"], matched_by(by_entities))
+    return search_by(query, ["low"], matched_by(lead))
+
+
+def lead(query: Query, view: GraphView, keywords: Keywords) -> Lead:
+    """Find the entities of the low-level keywords, and their relationships."""
+    weights = weigh(query, view, keywords.low)
+    best = dict(strongest(view.index, weights, ENTITIES))
+    found = relationship_ids(query, list(best), RELATIONSHIPS_WEIGHED)
+    return Lead(keywords.low, best, found, is_to_entities=True)
 
 
 def search_by(
@@ -95,37 +117,76 @@ def search_by(
         return find(query, view_of(query, index, literals), keywords)
 
 
-def matched_by(matching: Matching) -> Callable[[Query, GraphView, Keywords], ModeResult]:
+def matched_by(*leading: Leading) -> Callable[[Query, GraphView, Keywords], ModeResult]:
     """Build a search that uses only what keywords lead to."""
 
     def find(query: Query, view: GraphView, keywords: Keywords) -> ModeResult:
-        matches = matching(query, view, keywords)
+        leads = [each(query, view, keywords) for each in leading]
+        matches = matches_of(query, view, leads)
         passages = ranked_passages(query, view, matches.scores)
         return ModeResult(passages, matches.records, seeds=matches.seeds)
 
     return find
 
 
-def by_entities(query: Query, view: GraphView, keywords: Keywords) -> KeywordMatches:
-    """Find the entities of the low-level keywords, then their relationships by relevance."""
-    weights = weigh(query, view, keywords.low)
-    best = dict(strongest(view.index, weights, ENTITIES))
-    found = relationships_of(query, view, list(best), RELATIONSHIPS_WEIGHED)
-    rows = entities_of(query, [*best, *(end for one in found for end in one.ends)])
-    relevant = most_relevant(query, by_relevance(query, found, rows, best))
-    records = entity_records(query, view, rows, best)
-    records += relationship_records(query, view, relevant, rows)
-    passages = passages_by(view, best, relevant)
-    return KeywordMatches(tuple(records), passages, seeds_of(keywords.low, best, rows))
+def matches_of(query: Query, view: GraphView, leads: Sequence[Lead]) -> KeywordMatches:
+    """Read where the leads lead, all at once. Their records alternate."""
+    ids = dict.fromkeys(id_ for one in leads for id_ in one.relationships)
+    found = {one.id: one for one in relationships_stated(query, view, list(ids))}
+    wanted = chain(
+        (end for one in found.values() for end in one.ends),
+        *(one.entities for one in leads if one.is_to_entities),
+    )
+    rows = entities_of(query, wanted)
+    ranked = [
+        by_relevance(
+            query, [found[id_] for id_ in one.relationships if id_ in found], rows, one.entities
+        )[:RELATIONSHIPS]
+        for one in leads
+    ]
+    relevant = {one.id: one for one, _ in chain.from_iterable(ranked)}
+    read = {one.id: one for one in with_evidence(query, list(relevant.values()))}
+    matches = [
+        _match(query, view, one, [(read[each.id], score) for each, score in best], rows)
+        for one, best in zip(leads, ranked, strict=True)
+    ]
+    seeds = {(seed.kind, seed.name): seed for one in matches for seed in one.seeds}
+    return KeywordMatches(
+        interleaved(*(one.records for one in matches)),
+        np.sum([one.scores for one in matches], axis=0),
+        tuple(seeds.values()),
+    )
 
 
-def most_relevant(
-    query: Query, ranked: Sequence[tuple[Relationship, float]]
-) -> list[tuple[Relationship, float]]:
-    """Return the first of the relationships, with their evidence and scores."""
-    best = ranked[:RELATIONSHIPS]
-    read = with_evidence(query, [one for one, _ in best])
-    return [(one, score) for one, (_, score) in zip(read, best, strict=True)]
+def _match(
+    query: Query,
+    view: GraphView,
+    lead: Lead,
+    relevant: Sequence[tuple[Relationship, float]],
+    rows: Mapping[UUID, EntityFacts],
+) -> KeywordMatches:
+    shown = lead.entities
+    if not lead.is_to_entities:
+        ends: dict[UUID, float] = {}
+        for one, score in relevant:
+            for end in one.ends:
+                ends.setdefault(end, score)  # that of the best of its relationships
+        shown = ends
+    entities = entity_records(query, view, rows, shown)
+    relationships = relationship_records(query, view, relevant, rows)
+    parts = (entities, relationships) if lead.is_to_entities else (relationships, entities)
+    passages = passages_by(view, shown, relevant)
+    seeds = seeds_of(lead.keywords, shown, rows)
+    return KeywordMatches(tuple(chain.from_iterable(parts)), passages, seeds)
+
+
+def interleaved(*lists: Sequence[Record]) -> tuple[Record, ...]:
+    """Interleave the lists, each record once."""
+    found: dict[UUID, Record] = {}
+    for record in chain.from_iterable(zip_longest(*lists)):
+        if record is not None:
+            found.setdefault(record.id, record)
+    return tuple(found.values())
 
 
 def seeds_of(

@@ -39,7 +39,7 @@ from retrieval.search.records import (
     entity_records,
     relationship_ids,
     relationship_records,
-    relationships_of,
+    relationships_stated,
     scoped_passages,
     stating,
     with_evidence,
@@ -85,9 +85,8 @@ def search(query: Query) -> ModeResult:
         return hybrid.instead(query)
     found = _neighbourhood(query, index)
     view, chosen = found.view, found.chosen
-    relationships = relationships_of(
-        query, view, list(chosen), RELATIONSHIPS_READ, is_weighed=False
-    )
+    facts = relationship_ids(query, list(chosen), RELATIONSHIPS_READ)
+    relationships = relationships_stated(query, view, facts, is_weighed=False)
     rows = entities_of(query, chosen)
     stated = found.stating(query, [one.id for one in relationships])
     passages = _best(query, found, stated)

@@ -12,22 +12,22 @@ from collections.abc import Sequence
 from itertools import chain, zip_longest
 from uuid import UUID
 
-from retrieval.search import graph, hybrid
-from retrieval.search.entities import ranked_passages, search_by
+from retrieval.search import entities, hybrid, relations
 from retrieval.search.keywords import GraphView, Keywords
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import ModeResult
 
 
 def search(query: Query) -> ModeResult:
-    return search_by(query, ["low", "high"], by_all)
+    return entities.search_by(query, ["low", "high"], by_all)
 
 
 def by_all(query: Query, view: GraphView, keywords: Keywords) -> ModeResult:
     # First, since the words that it looks up serve the others too.
     near = hybrid.search(query)
-    matches = graph.by_both(query, view, keywords)
-    matched = ranked_passages(query, view, matches.scores)
+    leads = [find(query, view, keywords) for find in (entities.lead, relations.lead)]
+    matches = entities.matches_of(query, view, leads)
+    matched = entities.ranked_passages(query, view, matches.scores)
     return ModeResult(
         in_turn([matched, near])[: query.top_k],
         matches.records,

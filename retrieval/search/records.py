@@ -104,8 +104,7 @@ def entity_records(
     wanted = [rows[entity_id] for entity_id in scores if entity_id in rows]
     places = view.index.entity_ids.places([one.id for one in wanted]).tolist()
     sources = {
-        one.id: _entity_sources(view, one, place)
-        for one, place in zip(wanted, places, strict=True)
+        one.id: _entity_sources(view, one, place) for one, place in zip(wanted, places, strict=True)
     }
     chunks = (chunk_id for found in sources.values() for chunk_id in found)
     passages = scoped_passages(query, chunks, wants_text=query.is_scoped)
@@ -211,25 +210,17 @@ class Relationship:
         return self.target if entity_id == self.source else self.source
 
 
-def relationships_of(
-    query: Query,
-    view: GraphView,
-    entity_ids: Sequence[UUID],
-    count: int,
-    *,
-    is_weighed: bool = True,
-) -> list[Relationship]:
-    """Return the relationships of some entities that the scope states, without their evidence:
-    those between two of the entities, then the strongest."""
-    ids = relationship_ids(query, entity_ids, count)
-    return _stated(query, view, ids, is_weighed=is_weighed)
+def relationship_ids(query: Query, entity_ids: Sequence[UUID], count: int) -> list[UUID]:
+    """Return the relationships of some entities: those between two of the entities, then the
+    strongest."""
+    parameters = query.parameters(entities=list(entity_ids), count=count)
+    rows = run_sql(records_sql.RELATIONSHIPS_OF, parameters) if entity_ids else []
+    return [id_ for (id_,) in rows]
 
 
-def relationships_in(
-    query: Query, view: GraphView, passages: int, count: int
-) -> list[Relationship]:
-    """Return the relationships that the closest passages are evidence of, without their evidence:
-    those in the closest first."""
+def relationship_ids_near(query: Query, view: GraphView, passages: int, count: int) -> list[UUID]:
+    """Return the relationships that the closest passages are evidence of: those in the closest
+    first."""
     closest = sorted(view.close, key=lambda chunk_id: (-view.close[chunk_id], chunk_id))[:passages]
     parameters = query.parameters(
         chunks=closest,
@@ -237,34 +228,30 @@ def relationships_in(
         together=TOGETHER,
         count=count,
     )
-    rows = run_sql(records_sql.RELATIONSHIPS_IN, parameters)
-    return _stated(query, view, [id_ for (id_,) in rows])
+    return [id_ for (id_,) in run_sql(records_sql.RELATIONSHIPS_NEAR, parameters)]
 
 
-def relationship_ids(query: Query, entity_ids: Sequence[UUID], count: int) -> list[UUID]:
-    """Return the ids of what ``relationships_of`` returns."""
-    parameters = query.parameters(entities=list(entity_ids), count=count)
-    rows = run_sql(records_sql.RELATIONSHIPS_OF, parameters) if entity_ids else []
-    return [id_ for (id_,) in rows]
-
-
-def _stated(
+def relationships_stated(
     query: Query, view: GraphView, ids: Sequence[UUID], *, is_weighed: bool = True
 ) -> list[Relationship]:
-    """Return these relationships, as far as the scope states them, in this order. Unless they are
-    to be weighed, predicates and closeness may be missing: reading all evidence takes longest."""
+    """Return these relationships, as far as the scope states them, in this order, without their
+    evidence. Unless they are to be weighed, predicates and closeness may be missing: reading all
+    evidence takes longest."""
     if not ids:
         return []
-    parameters = query.parameters(
-        relationships=list(ids),
-        chunks=list(view.close),
-        closeness=list(view.close.values()),
-        together=TOGETHER,
-        sources=SOURCES,
-    )
-    rows = {row[0]: row for row in run_sql(records_sql.RELATIONSHIPS, parameters)}
+    rows = {
+        row[0]: row
+        for row in run_sql(records_sql.RELATIONSHIPS, query.parameters(relationships=list(ids)))
+    }
     found: dict[UUID, tuple[Sequence[str], float]] = dict.fromkeys(rows, ((), 0.0))
     if is_weighed or query.is_scoped:
+        parameters = query.parameters(
+            relationships=list(ids),
+            chunks=list(view.close),
+            closeness=list(view.close.values()),
+            together=TOGETHER,
+            sources=SOURCES,
+        )
         weighed = run_sql(records_sql.EVIDENCE_WEIGHED, parameters)
         found = {id_: (predicates, closeness) for id_, predicates, closeness in weighed}
     return [

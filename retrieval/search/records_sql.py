@@ -62,7 +62,7 @@ SELECT id FROM listed ORDER BY is_between DESC, weight DESC, id LIMIT %(count)s
 """
 
 # The relationships that some passages are evidence of: those in the closest first.
-RELATIONSHIPS_IN: Final[LiteralString] = """
+RELATIONSHIPS_NEAR: Final[LiteralString] = """
 SELECT e.relationship_id
 FROM unnest(%(chunks)s::uuid[], %(closeness)s::float8[]) AS near (chunk_id, closeness)
 CROSS JOIN LATERAL (

@@ -8,27 +8,17 @@ entities at both ends are included.
 from __future__ import annotations
 
 from typing import Final
-from uuid import UUID
 
 from retrieval.search.entities import (
     RELATIONSHIPS,
     RELATIONSHIPS_WEIGHED,
-    KeywordMatches,
+    Lead,
     matched_by,
-    most_relevant,
-    passages_by,
     search_by,
-    seeds_of,
 )
 from retrieval.search.keywords import GraphView, Keywords, strongest, weigh
 from retrieval.search.query import Query
-from retrieval.search.records import (
-    by_relevance,
-    entities_of,
-    entity_records,
-    relationship_records,
-    relationships_in,
-)
+from retrieval.search.records import relationship_ids_near
 from retrieval.search.results import ModeResult
 
 NEAR: Final = 60
@@ -36,22 +26,12 @@ NEAR: Final = 60
 
 
 def search(query: Query) -> ModeResult:
-    return search_by(query, ["high"], matched_by(by_relations))
+    return search_by(query, ["high"], matched_by(lead))
 
 
-def by_relations(query: Query, view: GraphView, keywords: Keywords) -> KeywordMatches:
-    """Find the high-level keywords' relationships by relevance, then their ends."""
+def lead(query: Query, view: GraphView, keywords: Keywords) -> Lead:
+    """Find the relationships that the passages closest to the high-level keywords state."""
     weights = weigh(query, view, keywords.high)
     wanted = dict(strongest(view.index, weights, RELATIONSHIPS))
-    found = relationships_in(query, view, NEAR, RELATIONSHIPS_WEIGHED)
-    rows = entities_of(query, [end for one in found for end in one.ends])
-    relevant = most_relevant(query, by_relevance(query, found, rows, wanted))
-    # Each end with the best score of its relationships, in their order.
-    ends: dict[UUID, float] = {}
-    for one, score in relevant:
-        for end in one.ends:
-            ends.setdefault(end, score)
-    records = relationship_records(query, view, relevant, rows)
-    records += entity_records(query, view, rows, ends)
-    passages = passages_by(view, ends, relevant)
-    return KeywordMatches(tuple(records), passages, seeds_of(keywords.high, ends, rows))
+    found = relationship_ids_near(query, view, NEAR, RELATIONSHIPS_WEIGHED)
+    return Lead(keywords.high, wanted, found, is_to_entities=False)

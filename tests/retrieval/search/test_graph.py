@@ -16,7 +16,7 @@ def record(title):
 def test_records_take_turns_and_come_once():
     first, second, third, fourth = map(record, "abcd")
 
-    mixed = graph.interleaved([first, second, third], [second, fourth])
+    mixed = entities.interleaved([first, second, third], [second, fourth])
 
     assert [one.title for one in mixed] == ["a", "b", "d", "c"]
 

@@ -13,8 +13,9 @@ from retrieval.search.records import (
     EntityFacts,
     Relationship,
     by_relevance,
-    relationships_in,
-    relationships_of,
+    relationship_ids,
+    relationship_ids_near,
+    relationships_stated,
     stating,
     with_evidence,
 )
@@ -35,6 +36,15 @@ def link(source, target, *, closeness=FAR, said="", predicate="", weight=1.0):
 
 def around(closeness=()):
     return GraphView(build([], [], []), None, dict(closeness))
+
+
+def of(query: Query, entities: list[UUID], count: int, view: GraphView | None = None):
+    ids = relationship_ids(query, entities, count)
+    return relationships_stated(query, view or around(), ids)
+
+
+def near(query: Query, view: GraphView, passages: int, count: int):
+    return relationships_stated(query, view, relationship_ids_near(query, view, passages, count))
 
 
 def ranked(links, ends=None, question="Who signed the treaty?"):
@@ -76,9 +86,9 @@ def test_links_of_entities_are_read_with_their_evidence_in_the_scope():
 
     with access.in_workspace(films.workspace.pk):
         scoped = films.query(only=("Letters",))
-        everywhere = relationships_of(films.query(), around(), [films.ada.pk], 10)
-        inside = with_evidence(scoped, relationships_of(scoped, around(), [films.ada.pk], 10))
-        first = relationships_of(films.query(), around(), [films.ada.pk, films.song.pk], 1)
+        everywhere = of(films.query(), [films.ada.pk], 10)
+        inside = with_evidence(scoped, of(scoped, [films.ada.pk], 10))
+        first = of(films.query(), [films.ada.pk, films.song.pk], 1)
 
     assert {one.ends for one in everywhere} == {
         (films.ada.pk, films.song.pk),
@@ -91,14 +101,26 @@ def test_links_of_entities_are_read_with_their_evidence_in_the_scope():
 
 
 @pytest.mark.django_db
+def test_links_that_are_not_to_be_weighed_are_the_same_ones():
+    films = make_films()
+
+    with access.in_workspace(films.workspace.pk):
+        for query in (films.query(), films.query(only=("Letters",))):
+            ids = relationship_ids(query, [films.ada.pk], 10)
+            weighed = relationships_stated(query, around(), ids)
+            listed = relationships_stated(query, around(), ids, is_weighed=False)
+            assert [one.id for one in listed] == [one.id for one in weighed]
+
+
+@pytest.mark.django_db
 def test_links_in_passages_come_from_the_closest():
     films = make_films()
     view = around({films.chunk("Ada Lind").pk: 1.0, films.chunk("Tide Song").pk: 0.1})
 
     with access.in_workspace(films.workspace.pk):
-        found = relationships_in(films.query(), view, 2, 1)
-        closest = relationships_in(films.query(), view, 1, 10)
-        none = relationships_in(films.query(exclude=(films.strand.pk,)), view, 2, 1)
+        found = near(films.query(), view, 2, 1)
+        closest = near(films.query(), view, 1, 10)
+        none = near(films.query(exclude=(films.strand.pk,)), view, 2, 1)
 
     assert [one.id for one in found] == [one.id for one in closest] == [films.born.pk]
     assert none == []
@@ -110,7 +132,7 @@ def test_a_link_is_as_close_as_the_closest_passage_that_states_it():
     letters, song = films.chunk("Letters").pk, films.chunk("Tide Song").pk
 
     def closeness(passages) -> float:
-        found = relationships_of(films.query(), around(passages), [films.ada.pk], 10)
+        found = of(films.query(), [films.ada.pk], 10, around(passages))
         return {one.id: one.closeness for one in found}[films.made.pk]
 
     with access.in_workspace(films.workspace.pk):
