@@ -47,8 +47,9 @@ from workspaces import access
 ENTITIES: Final = 40
 RELATIONSHIPS: Final = 40
 """Entities and relationships found, like LightRAG's ``top_k``."""
-RELATIONSHIPS_WEIGHED: Final = 200
-"""Relationships whose relevance is computed; a hub has thousands."""
+RELATIONSHIPS_WEIGHED: Final = 120
+"""Relationships whose relevance is computed; a hub has thousands. With 200, no more is found: see
+``docs/benchmarks.md``."""
 SEEDS: Final = 12
 SHARES: Final = Shares(passages=0.53, records=0.47)
 NEIGHBOURS: Final = 1.0
