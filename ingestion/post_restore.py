@@ -8,8 +8,9 @@ from uuid import UUID
 
 from ingestion.knowledge import projection
 from ingestion.models.communities import other_topics_id
-from ingestion.pipeline import recovery, runner, sql
+from ingestion.pipeline import recovery, runner
 from ingestion.resolution.keys import Ref, entity_id, link_id
+from ingestion.stage import REFRESH_STATISTICS
 from ingestion.stages import snapshot
 from ingestion.stages.reports.saving import report_id
 from ingestion.stages.tree.growth import node_id
@@ -97,7 +98,7 @@ def wake(workspace_id: UUID) -> int:
     Call after the rows are committed: this also refreshes the planner's statistics.
     """
     run_sql(TELL_STATISTICS)
-    run_sql(sql.REFRESH_STATISTICS)
+    run_sql(REFRESH_STATISTICS)
     return recovery.recover(workspace_id, lanes=tuple(runner.LANES))
 
 

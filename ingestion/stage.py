@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, LiteralString
 
 from django.utils import timezone
 
@@ -15,6 +15,11 @@ from ingestion.models import (
 )
 from kb_project.errors import KBError, found
 from workspaces import access
+
+# The server analyses growing tables by itself within a minute or two. By then a workspace of a
+# thousand documents is filled, with plans made for an empty one: nested loops over all its rows.
+# Returns the number of tables analysed.
+REFRESH_STATISTICS: Final[LiteralString] = "SELECT ingestion_refresh_statistics()"
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,19 @@ SELECT t.relname, array_agg(a.attname::text ORDER BY u.place)
    AND (x.indpred IS NULL OR pg_get_expr(x.indpred, t.oid) LIKE '%%IS NOT NULL)')
  GROUP BY t.relname, x.indexrelid
 """
+# Foreign keys that begin with the workspace and hold no null: what they reference.
+TIED_TO: LiteralString = """
+SELECT t.relname, f.relname
+  FROM pg_constraint AS k
+  JOIN pg_class AS t ON t.oid = k.conrelid JOIN pg_class AS f ON f.oid = k.confrelid
+ WHERE k.contype = 'f' AND t.relname = ANY(%s) AND t.relname <> f.relname
+   AND NOT EXISTS (SELECT FROM pg_attribute AS a
+                    WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+                      AND NOT a.attnotnull)
+   AND EXISTS (SELECT FROM pg_attribute AS a
+                WHERE a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+                  AND a.attname = 'workspace_id')
+"""
 # Foreign keys between tables of workspaces: the columns they compare.
 FOREIGN_KEYS: LiteralString = """
 SELECT t.relname, k.conname, f.relname,
@@ -119,6 +132,16 @@ def test_every_foreign_key_between_tenants_compares_the_workspace_too():
     ]
 
     assert plain == []
+
+
+def test_no_row_can_be_in_a_workspace_that_does_not_exist():
+    """By its own constraint, or by that of a row that it cannot do without."""
+    tied = {"workspaces_workspace"}
+    references = run_sql(TIED_TO, [tenant_tables()])
+    while more := {table for table, other in references if other in tied} - tied:
+        tied |= more
+
+    assert set(tenant_tables()) - tied == set()
 
 
 def test_what_refers_to_a_document_or_to_what_is_read_in_it_is_found_by_an_index():

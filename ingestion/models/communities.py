@@ -12,7 +12,7 @@ from pgvector.django import HalfVectorField
 
 from ingestion.models.documents import Chunk, Document
 from ingestion.models.knowledge import Entity
-from workspaces.models import Membership, TenantForeignKey, TenantModel, Workspace
+from workspaces.models import Membership, TenantForeignKey, TenantModel, TenantPart, Workspace
 from workspaces.models.people import TenantQuerySet
 
 OTHER_TOPICS: Final = "Other topics"
@@ -51,17 +51,12 @@ class Community(TenantModel):
         return f"level {self.level}, {self.size} entities"
 
 
-class CommunityMember(models.Model):
+class CommunityMember(TenantPart):
     """An entity's membership in a community: one row for each level the entity is in."""
 
     pk = models.CompositePrimaryKey("workspace_id", "community_id", "entity_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     community = TenantForeignKey(Community, related_name="members")
     entity = TenantForeignKey(Entity, related_name="communities")
-
-    objects = TenantQuerySet.as_manager()
 
     class Meta:
         indexes = [models.Index(fields=["workspace", "entity"], name="member_entity")]
@@ -92,28 +87,23 @@ class Clustering(models.Model):
         return f"{self.entities} entities in {self.workspace_id}"
 
 
-class EntityPosition(models.Model):
+class EntityPosition(TenantPart):
     """Where an entity is drawn in pictures of the graph.
 
     One with ``is_approximate`` was placed beside its neighbours after the last whole layout.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "entity_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     entity = TenantForeignKey(Entity, related_name="positions")
     x = models.FloatField()
     y = models.FloatField()
     is_approximate = models.BooleanField(default=False)
 
-    objects = TenantQuerySet.as_manager()
-
     def __str__(self) -> str:
         return f"{self.entity_id} at {self.x:.2f}, {self.y:.2f}"
 
 
-class CommunityReport(TenantModel):
+class CommunityReport(TenantPart, TenantModel):
     """The report on a community. Each of its sentences is a row in ``findings``."""
 
     community = TenantForeignKey(Community, related_name="reports")
@@ -152,7 +142,7 @@ class CommunityReport(TenantModel):
         return self.title
 
 
-class Finding(TenantModel):
+class Finding(TenantPart, TenantModel):
     """One statement of a report. The summary's sentences are findings too.
 
     ``references`` are the records a model cited for it, each of which exists: ``[{"kind": "entity"
@@ -182,7 +172,7 @@ class Finding(TenantModel):
         return self.summary[:60]
 
 
-class FindingEvidence(TenantModel):
+class FindingEvidence(TenantPart, TenantModel):
     """The span that supports a finding; offsets are into the document's text.
 
     ``report_id`` is the finding's: a question looks up the reports on hundreds of passages.
@@ -280,7 +270,7 @@ class SummaryNode(TenantModel):
         return self.text[:60]
 
 
-class SummaryEdge(TenantModel):
+class SummaryEdge(TenantPart, TenantModel):
     """A node's child: a chunk or another node. A child may have several parents.
 
     ``probability`` is how likely the child belongs to the cluster its parent summarises.

@@ -13,7 +13,7 @@ from ingestion.models.decisions import Ruling
 from ingestion.models.documents import Chunk, Document
 from ingestion.models.history import HistoryEvent
 from ingestion.models.knowledge import Entity
-from workspaces.models import TenantForeignKey, TenantModel
+from workspaces.models import TenantForeignKey, TenantModel, TenantPart
 
 KEY_LENGTH = 400
 
@@ -30,7 +30,7 @@ class ConflictState(models.TextChoices):
     LEFT = "left", "Left open"
 
 
-class Conflict(TenantModel):
+class Conflict(TenantPart, TenantModel):
     """Sources that disagree about one thing, which ``topic`` names and ``about`` identifies.
 
     ``state`` follows from the decision in force: ``event`` is the change it came with, ``holds``
@@ -60,7 +60,7 @@ class Conflict(TenantModel):
         return self.topic
 
 
-class ConflictSide(TenantModel):
+class ConflictSide(TenantPart, TenantModel):
     """One source of a conflict: the span is the quote, ``value`` what it says there.
 
     Sides with one ``key`` say the same. ``ordinal`` is their place: sides of different values come

@@ -18,7 +18,7 @@ from django.db import models
 from ingestion.models.documents import Document
 from ingestion.models.history import HistoryEvent
 from ingestion.models.knowledge import Entity
-from workspaces.models import TenantForeignKey, TenantModel
+from workspaces.models import TenantForeignKey, TenantModel, TenantPart
 
 
 class Verdict(models.TextChoices):
@@ -97,7 +97,7 @@ class ResolutionDecision(TenantModel):
         return self.is_by_person, self.created_at, str(own_id or self.event_id)
 
 
-class MergeSuggestion(TenantModel):
+class MergeSuggestion(TenantPart, TenantModel):
     """Two entities that may be one: the grey zone of resolution, for a person to decide.
 
     ``score`` is the certainty, from 0 to 1. ``reasons`` are ``[{"kind", "weight", "words"}, …]``,
@@ -240,7 +240,7 @@ class MentionPlacement(Ruling):
         )
 
 
-class HiddenName(TenantModel):
+class HiddenName(TenantPart, TenantModel):
     """A key deleted by a person that a document still names: no mention records it."""
 
     document = TenantForeignKey(Document)

@@ -16,8 +16,7 @@ from django.db import models
 from pgvector.django import HalfVectorField
 
 from ingestion.models.collections import Collection
-from workspaces.models import TenantForeignKey, TenantModel, Workspace
-from workspaces.models.people import TenantQuerySet
+from workspaces.models import TenantForeignKey, TenantModel, TenantPart
 
 
 class DocumentState(models.TextChoices):
@@ -92,7 +91,7 @@ class Document(TenantModel):
         return self.disabled_at is None and self.trashed_at is None
 
 
-class DocumentVersion(TenantModel):
+class DocumentVersion(TenantPart, TenantModel):
     """One state of a document's file, and what parsing found in it.
 
     ``pages`` is ``[[number, start, end], …]`` and ``headings`` ``[[level, title, start], …]``,
@@ -148,7 +147,7 @@ class DocumentVersion(TenantModel):
         return f"{self.document_id} v{self.number}"
 
 
-class ChunkFields(TenantModel):
+class ChunkFields(TenantPart, TenantModel):
     """The fields of a chunk, live or archived.
 
     ``text == version.text[start:end]``. ``context`` situates the chunk in its document and is
@@ -194,15 +193,10 @@ class Chunk(ChunkFields):
         return f"{self.document_id}[{self.start}:{self.end}]"
 
 
-class ChunkRow(models.Model):
+class ChunkRow(TenantPart):
     """A row that belongs to one chunk, live or archived, and is deleted with it."""
 
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     chunk_id: uuid.UUID
-
-    objects = TenantQuerySet.as_manager()
 
     class Meta:
         abstract = True

@@ -5,8 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 
-from workspaces.models import TenantForeignKey, TenantModel, Workspace
-from workspaces.models.people import TenantQuerySet
+from workspaces.models import TenantForeignKey, TenantModel, TenantPart
 
 
 class EventKind(models.TextChoices):
@@ -97,22 +96,17 @@ class HistoryEvent(TenantModel):
         return f"{self.sequence} {self.kind}"
 
 
-class HistorySubject(models.Model):
+class HistorySubject(TenantPart):
     """What an event changed. The greatest ``sequence`` of a subject is its revision.
 
     No foreign key references the subject: its history outlives it.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "event_id", "subject_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     event = TenantForeignKey(HistoryEvent, related_name="subjects")
     subject_id = models.UUIDField()
     kind = models.CharField(max_length=12, choices=SubjectKind.choices)
     sequence = models.BigIntegerField()
-
-    objects = TenantQuerySet.as_manager()
 
     class Meta:
         indexes = [

@@ -12,11 +12,10 @@ from django.db import models
 from ingestion.models.communities import Community
 from ingestion.models.documents import Document
 from ingestion.models.knowledge import Entity
-from workspaces.models import TenantForeignKey, TenantModel, Workspace
-from workspaces.models.people import TenantQuerySet
+from workspaces.models import TenantForeignKey, TenantModel, TenantPart
 
 
-class TopicStanding(models.Model):
+class TopicStanding(TenantPart):
     """An entity that stands out in a topic; ``place`` is 1 for the first of its kind.
 
     The ``facts`` connect it with members of the topic. ``CENTRAL`` counts all of them, and the
@@ -28,9 +27,6 @@ class TopicStanding(models.Model):
         DOCUMENTED = "documented", "Most is said about"
 
     pk = models.CompositePrimaryKey("workspace_id", "community_id", "kind", "entity_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     community = TenantForeignKey(Community, related_name="standings")
     kind = models.CharField(max_length=12, choices=Kind.choices)
     entity = TenantForeignKey(Entity, related_name="standings")
@@ -39,8 +35,6 @@ class TopicStanding(models.Model):
     passages = models.PositiveIntegerField()
     documents = models.PositiveIntegerField()
 
-    objects = TenantQuerySet.as_manager()
-
     class Meta:
         indexes = [models.Index(fields=["workspace", "entity"], name="standing_of_entity")]
 
@@ -48,23 +42,18 @@ class TopicStanding(models.Model):
         return f"{self.kind} {self.place}: {self.entity_id} in {self.community_id}"
 
 
-class TopicBridge(models.Model):
+class TopicBridge(TenantPart):
     """An entity of ``community`` with a large share of what connects it with ``other``.
 
     It is part of ``facts`` of the ``of_facts`` facts between members of the two topics.
     """
 
     pk = models.CompositePrimaryKey("workspace_id", "entity_id", "other_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     entity = TenantForeignKey(Entity, related_name="bridges")
     community = TenantForeignKey(Community, related_name="bridges")
     other = TenantForeignKey(Community, related_name="bridges_from")
     facts = models.PositiveIntegerField()
     of_facts = models.PositiveIntegerField()
-
-    objects = TenantQuerySet.as_manager()
 
     class Meta:
         indexes = [
@@ -76,17 +65,12 @@ class TopicBridge(models.Model):
         return f"{self.entity_id} joins {self.community_id} and {self.other_id}"
 
 
-class LoneDocument(models.Model):
+class LoneDocument(TenantPart):
     """A document that mentions nothing any other document mentions; ``names`` counts entities."""
 
     pk = models.CompositePrimaryKey("workspace_id", "document_id")
-    workspace = models.ForeignKey(
-        Workspace, on_delete=models.DO_NOTHING, related_name="+", db_index=False
-    )
     document = TenantForeignKey(Document, related_name="alone")
     names = models.PositiveIntegerField()
-
-    objects = TenantQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"{self.document_id} stands alone"

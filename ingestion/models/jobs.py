@@ -15,7 +15,7 @@ from django.db import models
 
 from ingestion.models.documents import Document, DocumentVersion
 from ingestion.models.history import HistoryEvent
-from workspaces.models import TenantForeignKey, TenantModel, Workspace
+from workspaces.models import TenantForeignKey, TenantModel, TenantPart, Workspace
 from workspaces.models.people import TenantQuerySet
 
 
@@ -101,7 +101,7 @@ class IngestionJob(TenantModel):
         return f"{self.kind} job {self.pk}"
 
 
-class StageRun(TenantModel):
+class StageRun(TenantPart, TenantModel):
     """One stage of one job. The lease holder works on it; an expired lease is free to take."""
 
     job = TenantForeignKey(IngestionJob, related_name="stage_runs")

@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from ingestion.models.documents import Chunk, Document
-from workspaces.models import TenantForeignKey, TenantModel
+from workspaces.models import TenantForeignKey, TenantModel, TenantPart
 
 TERMS: Final = models.Q(type="concept", written_by="extractive", is_made=False, is_confirmed=False)
 """Entities that are noun phrases or unknown names, and that no one made or confirmed and no model
@@ -112,7 +112,7 @@ class Entity(TenantModel):
         return self.name
 
 
-class Alias(TenantModel):
+class Alias(TenantPart, TenantModel):
     """A name of an entity."""
 
     entity = TenantForeignKey(Entity, related_name="aliases")
@@ -131,7 +131,7 @@ class Alias(TenantModel):
         return self.name
 
 
-class Mention(TenantModel):
+class Mention(TenantPart, TenantModel):
     """One place where a document names an entity.
 
     ``key`` is the name it is read as before any decision; ``own_key`` is the key of ``label``, its
@@ -165,7 +165,7 @@ class Mention(TenantModel):
         return self.surface
 
 
-class Relationship(TenantModel):
+class Relationship(TenantPart, TenantModel):
     """A directed relationship between two entities, supported by evidence or asserted by a person.
 
     ``is_made`` and ``proposed`` are as for an entity.
@@ -226,7 +226,7 @@ class Relationship(TenantModel):
         return f"{self.source_id} → {self.target_id}"
 
 
-class Evidence(TenantModel):
+class Evidence(TenantPart, TenantModel):
     """The sentence that supports a relationship, and when it says that the fact holds.
 
     ``period_start`` and ``period_end`` are ISO 8601 dates of the precision the text has, '' where
@@ -272,7 +272,7 @@ class Evidence(TenantModel):
         return self.predicate
 
 
-class Fragment(TenantModel):
+class Fragment(TenantPart, TenantModel):
     """What a model says of an entity based on one passage; the span is the quote.
 
     Fragments are the input to an entity's summarised description.
@@ -296,7 +296,7 @@ class Fragment(TenantModel):
         return self.text[:60]
 
 
-class Claim(TenantModel):
+class Claim(TenantPart, TenantModel):
     """A statement that a passage asserts or denies, with its status and period.
 
     ``period_start`` and ``period_end`` are ISO 8601 dates of any precision, '' where not given.

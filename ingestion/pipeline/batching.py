@@ -17,7 +17,7 @@ from kb_project.jobs import claims
 from kb_project.sql import bulk_plans, run_sql
 from workspaces import access
 
-MOST_JOBS: Final = 64
+MOST_JOBS: Final = 100
 # Bytes of the files as uploaded, mostly text: some seconds of work in the slowest stage. A larger
 # file goes alone.
 MOST_BYTES: Final = 128 * 1024
@@ -25,8 +25,8 @@ MOST_BYTES: Final = 128 * 1024
 # goes alone.
 MOST_ATTEMPTS_TOGETHER: Final = 2
 
-# Jobs considered for a group; all of them if none of these can run.
-WINDOW: Final = 1000
+# Jobs considered for a group: more of them if none of these can run, and at last all.
+WINDOWS: Final = (250, 2_500, None)
 
 Waiting = tuple[uuid.UUID, int, int]
 
@@ -46,9 +46,8 @@ def next_group(
         "most": MOST_JOBS,
     }
     with access.in_workspace(workspace_id), bulk_plans():
-        waiting = run_sql(sql.WAITING_JOBS, {**values, "window": WINDOW})
-        if waiting and waiting[0][0] is None:
-            waiting = run_sql(sql.WAITING_JOBS, {**values, "window": None})
+        looks = (run_sql(sql.WAITING_JOBS, {**values, "window": window}) for window in WINDOWS)
+        waiting = next(rows for rows in looks if not rows or rows[0][0] is not None)
         if not waiting:
             return []
         jobs = IngestionJob.objects.in_workspace(workspace_id).in_bulk([row[0] for row in waiting])

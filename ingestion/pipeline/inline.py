@@ -16,7 +16,7 @@ from django.db import connection
 
 from ingestion.models import IngestionJob, JobKind
 from ingestion.models.jobs import UNFINISHED
-from ingestion.pipeline import batching, leases, runner, sql
+from ingestion.pipeline import batching, leases, runner, sql, turns
 from kb_project.database.outages import through_outages
 from kb_project.errors import PauseError
 from kb_project.jobs import claims
@@ -24,8 +24,10 @@ from kb_project.jobs.gc import seldom_collected
 from kb_project.sql import run_sql
 from workspaces import access
 
-# Seconds to wait before checking again on work that another process holds.
+# Seconds to wait before checking again on work that another process holds …
 PATIENCE = 0.5
+# … and before looking for work that another process has added: looking takes longer the more waits.
+LOOK = 2.0
 EMBEDDING_THREAD = "embedding lane"
 BESIDE_THREAD = "main lane, beside"
 
@@ -52,6 +54,7 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
         with seldom_collected():
             through_outages(work_on_main)
             main_is_idle.set()
+            turns.rouse(runner.EMBEDDING)
             while embedding.is_alive():
                 embedding.join(PATIENCE)
                 _tell(workspace_id, on_progress)
@@ -60,6 +63,7 @@ def drain(workspace_id: uuid.UUID, on_progress: OnProgress | None = None) -> Non
         # After Ctrl-C the threads stop after their current document; their leases are freed later.
         is_given_up.set()
         main_is_idle.set()
+        turns.rouse(runner.EMBEDDING)
         for thread in threads:
             thread.join(PATIENCE)
 
@@ -69,10 +73,12 @@ def _drain_main(
 ) -> None:
     lanes = (runner.MAIN, runner.REFRESHING)
     stages = tuple(stage for lane in lanes for stage in runner.LANES[lane])
-    while _has_open_stages(workspace_id, stages):
+    while True:
         has_moved.clear()
         # In this order: a refresh waits until no document does.
         if not any(_work_on_a_group(workspace_id, lane) for lane in lanes):
+            if not _has_open_stages(workspace_id, stages):
+                return
             leases.STAGES.free(workspace_id)
             has_moved.wait(PATIENCE)
         _tell(workspace_id, on_progress)
@@ -104,7 +110,7 @@ def _work_beside(
             if _work_on_a_group(workspace_id):
                 has_moved.set()
             else:
-                main_is_idle.wait(PATIENCE / 2)
+                main_is_idle.wait(LOOK)
 
 
 def _has_chat(workspace_id: uuid.UUID) -> bool:
@@ -125,14 +131,16 @@ def _embed_until_idle(
     main_is_idle: threading.Event,
     is_given_up: threading.Event,
 ) -> None:
-    main_is_idle.wait(PATIENCE / 2)  # for the main lane to situate something
+    # The main lane calls for each group that it has situated; without a call, there may be more.
+    is_called = turns.await_call(runner.EMBEDDING, LOOK)
     while not is_given_up.is_set():
         last_round = main_is_idle.is_set()
         jobs = batching.next_group(workspace_id, runner.EMBEDDING)
-        if jobs and runner.run_group(jobs, runner.EMBEDDING).begun:
+        has_begun = bool(jobs) and bool(runner.run_group(jobs, runner.EMBEDDING).begun)
+        if has_begun and (last_round or not is_called):
             continue
         if not last_round:
-            main_is_idle.wait(PATIENCE / 2)
+            is_called = turns.await_call(runner.EMBEDDING, LOOK)
         elif not _has_open_stages(workspace_id, runner.LANES[runner.EMBEDDING]):
             return
         else:  # another process holds them, or died holding them

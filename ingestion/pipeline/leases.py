@@ -17,7 +17,7 @@ from django.conf import settings
 from ingestion.models import IngestionJob, RunState, StageRun
 from ingestion.pipeline import sql
 from ingestion.pipeline.turns import TurnOverError, is_over
-from ingestion.stage import Progress
+from ingestion.stage import REFRESH_STATISTICS, Progress
 from kb_project.jobs.claims import LeasedRows, worker_name
 from kb_project.sql import run_sql
 from workspaces import access
@@ -129,7 +129,7 @@ def _reporter(runs: Sequence[StageRun], beside: Sequence[StageRun]) -> Callable[
                 _show(shown, done, total)
         # What a long stage writes grows under plans made for an empty table: even foreign keys are
         # then checked by reading all of it, for each row.
-        run_sql(sql.REFRESH_STATISTICS)
+        run_sql(REFRESH_STATISTICS)
         last = time.monotonic()
         if lost := mine.difference(held):
             raise LeaseLostError(lost)

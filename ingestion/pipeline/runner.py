@@ -23,7 +23,7 @@ from ingestion.changes import version_changes
 from ingestion.models import IngestionJob, JobKind, RunState, StageRun
 from ingestion.pipeline import leases, needs, side_by_side, sql, transitions, turns
 from ingestion.pipeline.side_by_side import Tally
-from ingestion.stage import Progress, StageOutcome
+from ingestion.stage import REFRESH_STATISTICS, Progress, StageOutcome
 from ingestion.stages import (
     cells,
     chunk,
@@ -175,7 +175,7 @@ def _run_group(jobs: Sequence[IngestionJob], lane: str, ports: Ports | None) -> 
         going = members_of(transitions.begin(jobs), lane)
     if not going:
         return Tally()
-    run_sql(sql.REFRESH_STATISTICS)
+    run_sql(REFRESH_STATISTICS)
     try:
         ports = ports or ports_for(jobs[0].workspace_id)
     except PauseError as error:

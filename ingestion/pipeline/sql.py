@@ -260,11 +260,6 @@ ON CONFLICT (workspace_id) WHERE kind = 'workspace' AND state = 'pending' DO NOT
 RETURNING id
 """
 
-# The server analyses growing tables by itself within a minute or two. By then a workspace of a
-# thousand documents is filled, with plans made for an empty one: nested loops over all its rows.
-# Returns the number of tables analysed.
-REFRESH_STATISTICS: Final[LiteralString] = "SELECT ingestion_refresh_statistics()"
-
 # Calls to lanes. A party is a workspace's id; the worker of a lane sees those of all workspaces.
 ADD_CALL: Final[LiteralString] = """
 INSERT INTO ingestion_lanecall (lane, party) VALUES (%(lane)s, %(party)s)

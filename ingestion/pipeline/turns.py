@@ -11,16 +11,19 @@ deleted before the turn's work is looked up: a call for work that the turn canno
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Final
 
 from django.conf import settings
+from django.db import transaction
 
 from ingestion.pipeline import sql
 from kb_project.ports import Ports
@@ -63,11 +66,27 @@ _turn: ContextVar[Turn | None] = ContextVar("_turn", default=None)
 # When this process last served each workspace in each lane. Another process has its own order.
 _served: dict[tuple[str, uuid.UUID], int] = {}
 _number = count(1)
+# How often threads of this process have called a lane, for another one that serves it.
+_called: dict[str, threading.Semaphore] = {}
 
 
 def call(lane: str, workspace_id: uuid.UUID) -> None:
     """Have the lane serve the workspace in its turn. Commits with the caller's changes."""
     run_sql(sql.ADD_CALL, {"lane": lane, "party": workspace_id})
+    transaction.on_commit(partial(rouse, lane))
+
+
+def await_call(lane: str, seconds: float) -> bool:
+    """Wait until a thread of this process calls the lane, once for each of its calls.
+
+    Returns whether it did. Calls of other processes go unnoticed.
+    """
+    return _called.setdefault(lane, threading.Semaphore(0)).acquire(timeout=seconds)
+
+
+def rouse(lane: str) -> None:
+    """End another thread's wait for a call."""
+    _called.setdefault(lane, threading.Semaphore(0)).release()
 
 
 def forget(lane: str) -> None:

@@ -14,12 +14,11 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache, partial
-from typing import Final, NamedTuple, cast
+from functools import cache, lru_cache, partial
+from typing import Any, Final, NamedTuple, cast
 
 import regex
 import Stemmer
-from django.utils.functional import SimpleLazyObject
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> regex.Pattern[str]:
@@ -28,7 +27,18 @@ def lazy_pattern(pattern: str, flags: int = 0) -> regex.Pattern[str]:
     For patterns of many alternatives: together, they took a sixth of the start of every process,
     most of which never use them.
     """
-    return cast("regex.Pattern[str]", SimpleLazyObject(partial(regex.compile, pattern, flags)))
+    return cast("regex.Pattern[str]", _LazyPattern(pattern, flags))
+
+
+class _LazyPattern:
+    """Keeps what is asked of it, which then costs little more than of the pattern itself."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._compiled = cache(partial(regex.compile, pattern, flags))
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.__dict__[name] = getattr(self._compiled(), name)
+        return value
 
 
 # --- words ----------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from workspaces.models.people import (
     StoredReply,
     TenantForeignKey,
     TenantModel,
+    TenantPart,
     User,
     UserManager,
     Workspace,

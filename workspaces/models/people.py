@@ -286,6 +286,21 @@ class TenantModel(models.Model):
         abstract = True
 
 
+class TenantPart(models.Model):
+    """A row that cannot do without another one of its workspace.
+
+    The constraint over ``(workspace_id, …_id)`` vouches for the workspace: another one on
+    ``workspace_id`` alone would be checked for each new row, and lock the workspace's.
+    """
+
+    workspace = TenantForeignKey(Workspace)
+
+    objects = TenantQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+
 class Membership(TenantModel):
     """A person's membership in a workspace, with the capabilities of the role."""
 

@@ -77,8 +77,10 @@ def _ascii() -> dict[int, str]:
     return {number: _plain(chr(number)) for number in range(128)}
 
 
+@lru_cache(maxsize=256)
 def folded(text: str) -> Folded:
-    """
+    """Kept, since a sentence and its names are looked at for each of their relationships.
+
     >>> folded("The  “Café”\\n*Noir*").text
     "the 'cafe' noir"
     """

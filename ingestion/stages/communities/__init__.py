@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ingestion.models import Clustering, IngestionJob
 from ingestion.models.communities import other_topics_id
-from ingestion.stage import Progress, StageOutcome
+from ingestion.stage import REFRESH_STATISTICS, Progress, StageOutcome
 from ingestion.stages.communities import keeping, sql
 from ingestion.stages.communities.clustering import Cluster, hierarchy
 from ingestion.stages.communities.graph import PLACES, Graph, Indexes, Weights
@@ -173,6 +173,9 @@ def _save(workspace_id: UUID, found: Changes, entities: Sequence[UUID]) -> None:
         with temporary_rows("new_members", pair, _named(found.joined, entities)):
             run_sql(sql.JOIN, workspace)
     run_sql(sql.MARK, {**workspace, "ids": [*map(_uuid, found.changed)]})
+    # The members' constraints are checked as the transaction ends: each by reading all communities,
+    # if the table was empty when it was last looked at.
+    run_sql(REFRESH_STATISTICS)
     run_sql(sql.NOTE_CHANGED, workspace)
 
 

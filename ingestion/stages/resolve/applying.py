@@ -37,7 +37,7 @@ from ingestion.stages.resolve.names import (
 from kb_project.sql import Row, run_sql
 from workspaces import access
 
-GROUP: Final = 32
+GROUP: Final = 64
 """Documents written in one transaction."""
 PREFIX: Final = 4
 MOST_NEAR: Final = 8

@@ -13,9 +13,8 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Final
 
 from ingestion.extractors.extraction import CONCEPT, GENERIC_TYPES, NAME, SYMBOL
@@ -60,13 +59,13 @@ class Holder:
     sense: int
     entity_id: uuid.UUID
     document_id: uuid.UUID
-    created_at: datetime
+    added_at: float  # seconds since 1970
     type: str
     is_decided: bool
 
     @property
-    def age(self) -> tuple[datetime, uuid.UUID]:
-        return self.created_at, self.document_id
+    def age(self) -> tuple[float, uuid.UUID]:
+        return self.added_at, self.document_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,8 @@ def _subject(doubt: Doubt) -> tuple[str, uuid.UUID]:
 def _doubts(workspace_id: uuid.UUID, keys: Sequence[str], documents: set[uuid.UUID]) -> list[Doubt]:
     """What to ask, the clearest first, at most ``MOST_QUESTIONS`` per document."""
     with bulk_plans():
-        rows = run_sql(sql.HOLDERS, {"workspace": workspace_id, "keys": keys})
+        values = {"keys": keys, "documents": list(documents), "earliest": MOST_EARLIER}
+        rows = run_sql(sql.HOLDERS, {"workspace": workspace_id, **values})
     by_key = groupby((Holder(*row) for row in rows), key=lambda one: one.key)
     groups = [(holders, _subjects(holders, documents)) for _, group in by_key
               if len(holders := list(group)) > 1]  # fmt: skip
@@ -179,18 +179,17 @@ def _doubts_among(
     holders: Sequence[Holder], subjects: Sequence[Holder], notes: Notes
 ) -> Iterable[Doubt]:
     """The doubts about one name; ``holders`` are those of its key, by ascending age."""
-    for number, subject in enumerate(holders):
-        if subject not in subjects:
-            continue
-        senses: dict[int, list[Holder]] = defaultdict(list)
-        for one in holders[:number]:
-            senses[one.sense].append(one)
-        known = [senses[sense][:MOST_EARLIER] for sense in sorted(senses)[:MOST_SENSES]]
-        fellows = senses[0][:MOST_EARLIER]
-        kinds = {one.type for one in fellows} - VAGUE_TYPES
-        is_of_another_kind = bool(kinds) and subject.type not in kinds | VAGUE_TYPES
-        if fellows and (is_of_another_kind or _shares_no_word(subject, fellows, notes)):
-            yield Doubt(subject, tuple(map(tuple, known)), is_of_another_kind)
+    asked = set(map(id, subjects))
+    senses: dict[int, list[Holder]] = defaultdict(list)
+    for subject in holders:
+        fellows = senses.get(0, [])[:MOST_EARLIER]
+        if id(subject) in asked and fellows:
+            kinds = {one.type for one in fellows} - VAGUE_TYPES
+            is_of_another_kind = bool(kinds) and subject.type not in kinds | VAGUE_TYPES
+            if is_of_another_kind or _shares_no_word(subject, fellows, notes):
+                known = [senses[sense][:MOST_EARLIER] for sense in sorted(senses)[:MOST_SENSES]]
+                yield Doubt(subject, tuple(map(tuple, known)), is_of_another_kind)
+        senses[subject.sense].append(subject)
 
 
 def _shares_no_word(subject: Holder, fellows: Sequence[Holder], notes: Notes) -> bool:
@@ -207,9 +206,10 @@ def _questions(workspace_id: uuid.UUID, doubts: Sequence[Doubt]) -> list[ChatReq
     if not doubts:
         return []
     template = load(PROMPTS / "resolve_homonym.md")
-    shown = {one.subject.entity_id for one in doubts}
-    shown |= {holder.entity_id for one in doubts for group in one.known for holder in group}
-    contexts = Contexts(workspace_id, shown)
+    shown = [one for doubt in doubts for one in (doubt.subject, *chain(*doubt.known))]
+    contexts = Contexts(
+        workspace_id, {one.entity_id for one in shown}, {one.document_id for one in shown}
+    )
     questions = []
     for one in doubts:
         known = [

@@ -131,13 +131,19 @@ class Context:
 
 
 class Contexts:
-    """What documents say about some entities, loaded in one go."""
+    """What documents, or some of them, say about some entities, loaded in one go."""
 
-    def __init__(self, workspace_id: uuid.UUID, entities: Iterable[uuid.UUID]) -> None:
+    def __init__(
+        self,
+        workspace_id: uuid.UUID,
+        entities: Iterable[uuid.UUID],
+        documents: Iterable[uuid.UUID] | None = None,
+    ) -> None:
         wanted = sorted(set(entities))
         rows = Entity.objects.in_workspace(workspace_id).filter(pk__in=wanted)
         self._named = {row[0]: row[1:] for row in rows.values_list("pk", "name", "type")}
-        values = {"workspace": workspace_id, "entities": wanted, "documents": None}
+        among = None if documents is None else list(documents)
+        values = {"workspace": workspace_id, "entities": wanted, "documents": among}
         self._notes = _by_entity(run_sql(sql.NOTES, {**values, "most": MOST_NOTES}))
         quotes = {**values, "most": MOST_QUOTES, "around": AROUND}
         self._quotes = _by_entity(run_sql(sql.QUOTES_OF, quotes))

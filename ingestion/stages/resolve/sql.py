@@ -168,28 +168,42 @@ SELECT d.id, c.version_id
 """
 
 # Holders of these names: each entity by document, with the type the document gives it, and whether
-# anything was ever decided about the name there.
+# anything was ever decided about the name there. Of each meaning the first so many, and from the
+# first of these documents on all: a common name has thousands.
 HOLDERS: Final[LiteralString] = """
 WITH named AS MATERIALIZED (
     SELECT id, key, sense FROM ingestion_entity
      WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])
+), holding AS MATERIALIZED (
+    SELECT DISTINCT entity_id, document_id FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY(ARRAY(SELECT id FROM named))
+), aged AS (
+    SELECT e.key, e.sense, e.id, d.id AS document_id, d.created_at,
+           row_number() OVER (PARTITION BY e.key, e.sense ORDER BY d.created_at, d.id) AS place,
+           count(*) FILTER (WHERE d.id = ANY(%(documents)s::uuid[]))
+               OVER (PARTITION BY e.key ORDER BY d.created_at, d.id) AS begun
+      FROM holding AS h
+      JOIN named AS e ON e.id = h.entity_id
+      JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = h.document_id
+       AND d.id = ANY(ARRAY(SELECT document_id FROM holding))
+), wanted AS MATERIALIZED (
+    SELECT * FROM aged WHERE place <= %(earliest)s OR begun > 0
 ), said AS MATERIALIZED (
     SELECT entity_id, document_id, mode() WITHIN GROUP (ORDER BY type) AS type
       FROM ingestion_mention
-     WHERE workspace_id = %(workspace)s AND entity_id = ANY(ARRAY(SELECT id FROM named))
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY(ARRAY(SELECT id FROM wanted))
+       AND document_id = ANY(ARRAY(SELECT document_id FROM wanted))
      GROUP BY entity_id, document_id
 ), decided AS MATERIALIZED (
     SELECT left_key, document_id FROM ingestion_resolutiondecision
      WHERE workspace_id = %(workspace)s AND left_key = ANY(%(keys)s::text[]) AND right_key = ''
        AND document_id IS NOT NULL
 )
-SELECT e.key, e.sense, e.id, s.document_id, d.created_at, s.type,
-       (e.key, s.document_id) IN (SELECT left_key, document_id FROM decided)
-  FROM said AS s
-  JOIN named AS e ON e.id = s.entity_id
-  JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = s.document_id
-   AND d.id = ANY(ARRAY(SELECT document_id FROM said))
- ORDER BY e.key, d.created_at, s.document_id
+SELECT w.key, w.sense, w.id, w.document_id, extract(epoch FROM w.created_at)::float8, s.type,
+       (w.key, w.document_id) IN (SELECT left_key, document_id FROM decided)
+  FROM wanted AS w
+  JOIN said AS s ON s.entity_id = w.id AND s.document_id = w.document_id
+ ORDER BY w.key, w.created_at, w.document_id
 """
 
 # Notes on these entities, in all or some documents.
@@ -207,7 +221,7 @@ SELECT entity_id, document_id, text FROM (
  ORDER BY entity_id, created_at, document_id, place
 """
 
-# Text around the first mentions of an entity in each document.
+# Text around the first mentions of an entity in each document, or in some.
 QUOTES_OF: Final[LiteralString] = """
 SELECT entity_id, document_id, quote FROM (
     SELECT m.entity_id, m.document_id, d.created_at,
@@ -218,7 +232,8 @@ SELECT entity_id, document_id, quote FROM (
       FROM ingestion_mention AS m
       JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
       JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = m.document_id
-     WHERE m.workspace_id = %(workspace)s AND m.entity_id = ANY(%(entities)s::uuid[])) AS ranked
+     WHERE m.workspace_id = %(workspace)s AND m.entity_id = ANY(%(entities)s::uuid[])
+       AND (%(documents)s::uuid[] IS NULL OR m.document_id = ANY(%(documents)s::uuid[]))) AS ranked
  WHERE place <= %(most)s
  ORDER BY entity_id, created_at, document_id, place
 """

@@ -271,7 +271,7 @@ def test_only_situated_documents_go_to_the_embedding_lane(workspace: Workspace, 
 
 
 def test_documents_far_down_the_line_are_found(workspace: Workspace, monkeypatch):
-    monkeypatch.setattr(batching, "WINDOW", 2)
+    monkeypatch.setattr(batching, "WINDOWS", (2, None))
     jobs = some(workspace, 4)
     for job in jobs[:3]:
         hold(run_of(job, "parse"), "elsewhere:1:2")

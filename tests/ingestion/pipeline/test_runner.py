@@ -8,8 +8,8 @@ from django_q.exceptions import TimeoutException
 from django_q.models import OrmQ
 
 from ingestion.models import DocumentState, IngestionJob, RunState, StageRun
-from ingestion.pipeline import leases, runner, sql, transitions
-from ingestion.stage import Progress, StageOutcome
+from ingestion.pipeline import leases, runner, transitions
+from ingestion.stage import REFRESH_STATISTICS, Progress, StageOutcome
 from kb_project.database import outages
 from kb_project.errors import ParseError
 from kb_project.logs import current_job
@@ -163,7 +163,7 @@ def test_the_planner_is_told_of_tables_that_have_grown(workspace: Workspace):
             )
     run_sql("SELECT pg_stat_force_next_flush()")
 
-    looked_at = run_sql(sql.REFRESH_STATISTICS)[0][0]
+    looked_at = run_sql(REFRESH_STATISTICS)[0][0]
     [(estimated,)] = run_sql(
         "SELECT reltuples FROM pg_class WHERE oid = 'ingestion_entity'::regclass"
     )

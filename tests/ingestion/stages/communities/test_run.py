@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import LiteralString
 from uuid import UUID
 
 import pytest
@@ -19,6 +20,7 @@ from ingestion.stage import NO_PROGRESS, StageOutcome
 from ingestion.stages import communities
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports
+from kb_project.sql import run_sql
 from tests.memory_graph import MemoryGraphStore
 from tests.rows import (
     chunks_of,
@@ -191,6 +193,37 @@ def test_what_one_sentence_names_together_is_no_topic_even_in_overlapping_chunks
 
     (root,) = (one for one in rows(workspace).values() if one.level == 0)
     assert (root.pk, root.size) == (other_topics_id(workspace.pk), 5)
+
+
+ROWS_KNOWN: LiteralString = """
+SELECT relname, reltuples::int FROM pg_class
+ WHERE relname IN ('ingestion_community', 'ingestion_communitymember')
+"""
+
+
+def test_the_planner_knows_of_new_topics_before_their_constraints_are_checked(workspace: Workspace):
+    make_triangles(workspace, 300)
+
+    run(workspace)
+
+    pairs = sum(map(len, members(workspace).values()))
+    assert dict(run_sql(ROWS_KNOWN)) == {
+        "ingestion_community": len(rows(workspace)),
+        "ingestion_communitymember": pairs,
+    }
+
+
+def make_triangles(workspace: Workspace, number: int) -> None:
+    with access.in_workspace(workspace.pk):
+        entities = Entity.objects.bulk_create(
+            Entity(workspace=workspace, key=f"e{one}", name=f"E{one}", type="PERSON")
+            for one in range(3 * number)
+        )
+        Relationship.objects.bulk_create(
+            Relationship(workspace=workspace, source=a, target=b, weight=1)
+            for place in range(0, 3 * number, 3)
+            for a, b in combinations(entities[place : place + 3], 2)
+        )
 
 
 def test_another_workspace_is_neither_read_nor_written(workspace: Workspace):
