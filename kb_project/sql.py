@@ -153,7 +153,8 @@ class QuickListDumper(ListDumper):
     def dump(self, obj: list[Any]) -> Buffer | None:
         kinds = set(map(type, obj))
         if kinds == {uuid.UUID}:
-            return ("{" + ",".join([one.hex for one in obj]) + "}").encode()
+            written = b"".join([one.bytes for one in obj]).hex(",", bytes_per_sep=16)
+            return ("{" + written + "}").encode()
         if kinds in ({int}, {float}):
             return ("{" + ",".join(map(str, obj)) + "}").encode()
         if kinds == {str}:

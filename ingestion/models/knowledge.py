@@ -64,7 +64,9 @@ class Entity(TenantModel):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["workspace", "key", "sense"], name="entity_key_once"),
+            models.UniqueConstraint(
+                fields=["workspace", "key", "sense"], include=["id"], name="entity_key_once"
+            ),
         ]
         indexes = [
             models.Index(fields=["workspace", "-mention_count"], name="entity_most_mentioned"),
@@ -259,7 +261,7 @@ class Evidence(TenantPart, TenantModel):
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "relationship", "chunk", "start", "predicate"],
-                include=["strength", "kind"],
+                include=["strength", "kind", "document", "end"],
                 name="evidence_once",
             ),
         ]

@@ -15,12 +15,13 @@ from typing import Final, LiteralString
 import numpy as np
 from django.db.models import Max
 from django.utils import timezone
+from numpy.typing import NDArray
 
 from ingestion.extractors import GENERIC_TYPES
 from ingestion.extractors.titles import naming_key
 from ingestion.models import Chunk, IngestionJob, WalkSnapshot
 from ingestion.stage import Progress, StageOutcome
-from kb_project.graph.compact import ID_BYTES, texts_of
+from kb_project.graph.compact import ID, ID_BYTES, NOWHERE, Ids, texts_of
 from kb_project.graph.walk_index import (
     Aliases,
     ChunkRow,
@@ -34,16 +35,23 @@ from kb_project.sql import bulk_plans, packed_sql
 from workspaces import access
 from workspaces.models import Workspace
 
-# Columns of packed ids, and of lines: a million rows would be two million objects. Only what may be
-# spelled in lower case comes with its name.
+# Columns of packed ids, and of lines: a million rows would be two million objects.
+# Each from an index alone, which has it in order. Only what may be spelled in lower case comes with
+# its name.
 ENTITIES: Final[LiteralString] = """
 SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
-       coalesce(string_agg(key, E'\n'), ''),
-       coalesce(string_agg((type = ANY (%(generic)s::text[]))::int::text, ''), ''),
-       coalesce(string_agg(CASE WHEN lower(name) = name THEN replace(name, E'\n', ' ') ELSE '' END,
-                           E'\n'), '')
-FROM (SELECT id, key, type, name FROM ingestion_entity WHERE workspace_id = %(workspace)s
-      ORDER BY key, sense, id) AS entities
+       coalesce(string_agg(key, E'\n'), '')
+FROM (SELECT id, key FROM ingestion_entity WHERE workspace_id = %(workspace)s
+      ORDER BY key, sense) AS entities
+"""
+GENERIC: Final[LiteralString] = """
+SELECT coalesce(string_agg(uuid_send(id), ''::bytea), '') FROM ingestion_entity
+WHERE workspace_id = %(workspace)s AND type = ANY (%(generic)s::text[])
+"""
+IN_LOWER_CASE: Final[LiteralString] = """
+SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
+       coalesce(string_agg(replace(name, E'\n', ' '), E'\n'), '')
+FROM ingestion_entity WHERE workspace_id = %(workspace)s AND lower(name) = name
 """
 # Most entities have their own key alone.
 ALIASES: Final[LiteralString] = """
@@ -114,10 +122,25 @@ def read(workspace_id: uuid.UUID) -> WalkIndex:
 
 def _entities(workspace_id: uuid.UUID) -> Entities:
     values = {"workspace": workspace_id, "generic": sorted(GENERIC_TYPES)}
-    [(ids, keys, generic, names)] = packed_sql(ENTITIES, values)
-    are_generic = np.frombuffer(generic.encode(), np.uint8) == ord("1")
-    are_common = [*map(str.islower, texts_of(names, ids))]
-    return Entities(bytes(ids), texts_of(keys, ids), are_generic, are_common)
+    [(ids, keys)] = packed_sql(ENTITIES, values)
+    [(generic,)] = packed_sql(GENERIC, values)
+    [(lower, names)] = packed_sql(IN_LOWER_CASE, values)
+    are_common = np.array([*map(str.islower, texts_of(names, lower))], np.bool_)
+    entities = Ids.of_bytes(bytes(ids))
+    return Entities(
+        bytes(ids),
+        texts_of(keys, ids),
+        _marked(entities, bytes(generic)),
+        _marked(entities, np.frombuffer(lower, ID)[are_common].tobytes()),
+    )
+
+
+def _marked(entities: Ids, ids: bytes) -> NDArray[np.bool_]:
+    """Flag the entities of these ids; any may have been added since."""
+    marks = np.zeros(len(entities), np.bool_)
+    places = entities.places_packed(ids)
+    marks[places[places != NOWHERE]] = True
+    return marks
 
 
 def _aliases(workspace_id: uuid.UUID) -> Aliases:

@@ -69,6 +69,7 @@ LEFT JOIN (SELECT community_id, string_agg(uuid_send(entity_id), ''::bytea) AS m
              FROM read
              JOIN ingestion_communitymember AS member
                ON member.workspace_id = %(workspace)s AND member.community_id = read.id
+              AND member.community_id = ANY (ARRAY(SELECT id FROM read))
             GROUP BY community_id) AS membership ON community_id = community.id
 ORDER BY level DESC
 """
@@ -116,5 +117,6 @@ SELECT %(workspace)s, new.community_id, new.entity_id
 FROM new_members AS new
 JOIN ingestion_entity AS entity
   ON entity.workspace_id = %(workspace)s AND entity.id = new.entity_id
+ AND entity.id = ANY (ARRAY(SELECT entity_id FROM new_members))
 FOR KEY SHARE OF entity
 """

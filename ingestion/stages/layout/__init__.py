@@ -87,6 +87,7 @@ SELECT %(workspace)s, new.entity_id, new.x, new.y, new.is_approximate
 FROM new_positions AS new
 JOIN ingestion_entity AS entity
   ON entity.workspace_id = %(workspace)s AND entity.id = new.entity_id
+ AND entity.id = ANY (ARRAY(SELECT entity_id FROM new_positions))
 ORDER BY new.entity_id
 FOR KEY SHARE OF entity
 ON CONFLICT (workspace_id, entity_id) DO UPDATE

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 from math import log1p
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from ingestion.stages.reports import sections, sql
@@ -56,44 +56,63 @@ def topics(workspace_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Topic]:
     values = {"workspace": workspace_id, "ids": list(ids)}
     with temporary_rows("found_inside", INSIDE, ()):
         run_sql(sql.FIND_INSIDE, values)
-        sentences = _sentences(values)
-        named = {
-            id_
-            for one in chain.from_iterable(sentences.values())
-            for id_ in one.entities | one.introduces
-        }
+        first = _first_members(values)
+        sentences = _sentences(
+            values, [(row.community, row.entity) for row in first if row.is_introduced]
+        )
+        sizes = {row.community: row.size for row in first}
+        named = {row.entity for row in first if row.is_chief}.union(
+            *(one.entities | one.introduces for one in chain.from_iterable(sentences.values()))
+        )
         chosen = {
             **values,
+            "small": [id_ for id_, size in sizes.items() if size <= FEW_MEMBERS],
+            "large": [id_ for id_, size in sizes.items() if size > FEW_MEMBERS],
             "named": list(named),
-            "few": FEW_MEMBERS,
-            "chief": CHIEF_MEMBERS,
-            "worths": json.dumps(NAMING),
         }
         found = run_sql(sql.MEMBERS, chosen)
+        links: dict[UUID, int] = dict(run_sql(sql.LINKS))
     members: defaultdict[UUID, list[Member]] = defaultdict(list)
-    figures: dict[UUID, tuple[int, int]] = {}
-    for community, id_, name, type_, rank, tie, size, ends in found:
+    for community, id_, name, type_, rank, tie in found:
         # Its rank in the workspace, plus the weight of its ties to the community.
         members[community].append(Member(id_, name, type_, rank + log1p(max(0.0, tie or 0.0))))
-        figures[community] = size, int(ends) // 2
     documents = {row[0]: row[1] for row in run_sql(sql.DOCUMENTS, values)}
     titles: dict[UUID, str] = dict(run_sql(sql.TITLES, values))
     return {
         community: Topic(
             members=tuple(members[community]),
             sentences=tuple(sentences[community]),
-            size=size,
-            links=links,
+            size=sizes.get(community, 0),
+            links=links.get(community, 0),
             documents=documents.get(community, 0),
             title=titles.get(community, ""),
         )
         for community in ids
-        for size, links in (figures.get(community, (0, 0)),)
     }
 
 
-def _sentences(values: dict[str, Any]) -> defaultdict[UUID, list[Sentence]]:
-    introductions = run_sql(sql.INTRODUCTIONS, {**values, "most": MOST_INTRODUCTIONS})
+class _FirstMember(NamedTuple):
+    """A member that comes first in its community, of so many: by rank, or by ties as well."""
+
+    community: UUID
+    entity: UUID
+    size: int
+    is_introduced: bool
+    is_chief: bool
+
+
+def _first_members(values: dict[str, Any]) -> list[_FirstMember]:
+    most = {"introduced": MOST_INTRODUCTIONS, "chief": CHIEF_MEMBERS}
+    given = {**values, **most, "worths": json.dumps(NAMING)}
+    return [_FirstMember(*row) for row in run_sql(sql.FIRST_MEMBERS, given)]
+
+
+def _sentences(
+    values: dict[str, Any], first: Sequence[tuple[UUID, UUID]]
+) -> defaultdict[UUID, list[Sentence]]:
+    """The sentences of each community, with those that introduce its first members."""
+    of_first = {"first_of": [one for one, _ in first], "first": [one for _, one in first]}
+    introductions = run_sql(sql.INTRODUCTIONS, {**values, **of_first})
     introduced: defaultdict[Span, set[UUID]] = defaultdict(set)
     for _, chunk, start, end, _, entity, is_first in introductions:
         if is_first:

@@ -40,56 +40,87 @@ INSERT INTO found_inside SELECT community_id, id, source_id, target_id, weight F
 )
 
 # --- reports made of the documents' sentences -----------------------------------------------------
-# The members of each community, with the weight of their ties to it, its size and how many ends of
-# relationships it has. Of a large one, those that %(named)s has, and the chief ones: tens of
-# thousands of others would say nothing. Each relationship inside counts for both ends. What is
-# returned is added in order: the last digit of a sum decides ties, and must not depend on the plan.
-MEMBERS: Final[LiteralString] = (
+# The size of each community, and its first members: by rank those whose descriptions are read, and
+# by rank and ties those that are named. Of the largest, only these few are sorted by name. Each
+# relationship inside counts for both ends.
+FIRST_MEMBERS: Final[LiteralString] = (
     MEMBER
-    + """, ends AS MATERIALIZED (
-    SELECT community_id, source_id AS entity_id, weight FROM found_inside
-    UNION ALL
-    SELECT community_id, target_id, weight FROM found_inside
-), tie AS (
-    SELECT community_id, entity_id, sum(weight) AS weight, count(*) AS ends
-    FROM ends GROUP BY community_id, entity_id
-), ranked AS (
-    SELECT community_id, entity.id, entity.name, entity.type, entity.rank,
-           count(*) OVER (PARTITION BY community_id) AS size,
-           sum(tie.ends) OVER (PARTITION BY community_id) AS ends,
-           row_number() OVER (
-               PARTITION BY community_id
-               ORDER BY (entity.rank + ln(1 + greatest(0, tie.weight)))
-                        * coalesce((%(worths)s::jsonb ->> entity.type)::float8, 1) DESC,
-                        entity.name, entity.id) AS place
+    + """, tie AS (
+    SELECT community_id, entity_id, sum(weight) AS weight
+    FROM (SELECT community_id, source_id AS entity_id, weight FROM found_inside
+          UNION ALL
+          SELECT community_id, target_id, weight FROM found_inside) AS ends
+    GROUP BY community_id, entity_id
+), scored AS (
+    SELECT community_id, entity_id, entity.rank,
+           (entity.rank + ln(1 + greatest(0, tie.weight)))
+           * coalesce((%(worths)s::jsonb ->> entity.type)::float8, 1) AS score
     FROM member
     JOIN ingestion_entity AS entity
       ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
      AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))
     LEFT JOIN tie USING (community_id, entity_id)
-), chosen AS MATERIALIZED (
-    SELECT * FROM ranked
-    WHERE size <= %(few)s OR place <= %(chief)s OR id = ANY (%(named)s::uuid[])
+), placed AS (
+    SELECT community_id, entity_id, score, count(*) OVER (PARTITION BY community_id) AS size,
+           row_number() OVER (PARTITION BY community_id ORDER BY rank DESC, entity_id) AS by_rank,
+           rank() OVER (PARTITION BY community_id ORDER BY score DESC) AS by_score
+    FROM scored
+), first AS MATERIALIZED (
+    SELECT * FROM placed WHERE by_rank <= %(introduced)s OR by_score <= %(chief)s
 )
-SELECT chosen.community_id, id, name, type, rank, tied.weight, size, coalesce(chosen.ends, 0)
-FROM chosen
-LEFT JOIN (SELECT ends.community_id, ends.entity_id, sum(weight ORDER BY weight) AS weight
-             FROM ends
-             JOIN chosen ON chosen.community_id = ends.community_id AND chosen.id = ends.entity_id
-            GROUP BY ends.community_id, ends.entity_id) AS tied
-  ON tied.community_id = chosen.community_id AND tied.entity_id = chosen.id
+SELECT community_id, entity_id, size, by_rank <= %(introduced)s,
+       row_number() OVER (PARTITION BY community_id ORDER BY score DESC, name, entity_id)
+       <= %(chief)s
+FROM first
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = entity_id
+ AND entity.id = ANY (ARRAY(SELECT entity_id FROM first))
 """
 )
+
+# The members of small communities and, of the others, those that %(named)s has: tens of thousands
+# would say nothing. With each, the weight of its ties. What is returned is added in order: the last
+# digit of a sum decides ties, and must not depend on the plan.
+MEMBERS: Final[LiteralString] = """
+WITH chosen AS MATERIALIZED (
+    SELECT community_id, entity_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(small)s::uuid[])
+    UNION ALL
+    SELECT community_id, entity_id FROM ingestion_communitymember
+    WHERE workspace_id = %(workspace)s AND community_id = ANY (%(large)s::uuid[])
+      AND entity_id = ANY (%(named)s::uuid[])
+), ends AS (
+    SELECT chosen.community_id, chosen.entity_id, weight
+    FROM chosen JOIN found_inside AS inside
+      ON inside.community_id = chosen.community_id AND inside.source_id = entity_id
+    UNION ALL
+    SELECT chosen.community_id, chosen.entity_id, weight
+    FROM chosen JOIN found_inside AS inside
+      ON inside.community_id = chosen.community_id AND inside.target_id = entity_id
+)
+SELECT community_id, entity_id, name, type, rank, tied.weight
+FROM chosen
+JOIN ingestion_entity AS entity
+  ON entity.workspace_id = %(workspace)s AND entity.id = entity_id
+ AND entity.id = ANY (ARRAY(SELECT entity_id FROM chosen))
+LEFT JOIN (SELECT community_id, entity_id, sum(weight ORDER BY weight) AS weight
+           FROM ends GROUP BY community_id, entity_id) AS tied USING (community_id, entity_id)
+"""
+
+LINKS: Final[LiteralString] = """
+SELECT community_id, count(*) FROM found_inside GROUP BY community_id
+"""
 
 DOCUMENTS: Final[LiteralString] = (
     MEMBER
     + """
-SELECT member.community_id, count(DISTINCT mention.document_id)
-FROM member
-JOIN ingestion_mention AS mention
-  ON mention.workspace_id = %(workspace)s AND mention.entity_id = member.entity_id
- AND mention.entity_id = ANY (ARRAY(SELECT entity_id FROM member))
-GROUP BY member.community_id
+SELECT community_id, count(*)
+FROM (SELECT DISTINCT member.community_id, mention.document_id
+      FROM member
+      JOIN ingestion_mention AS mention
+        ON mention.workspace_id = %(workspace)s AND mention.entity_id = member.entity_id
+       AND mention.entity_id = ANY (ARRAY(SELECT entity_id FROM member))) AS named
+GROUP BY community_id
 """
 )
 
@@ -113,29 +144,16 @@ WHERE place <= %(most)s
 """
 
 # The sentences that describe the weightiest members.
-INTRODUCTIONS: Final[LiteralString] = (
-    MEMBER
-    + """, ranked AS (
-    SELECT member.community_id, entity.id AS entity_id,
-           row_number() OVER (PARTITION BY member.community_id
-                              ORDER BY entity.rank DESC, entity.id) AS place
-    FROM member
-    JOIN ingestion_entity AS entity
-      ON entity.workspace_id = %(workspace)s AND entity.id = member.entity_id
-     AND entity.id = ANY (ARRAY(SELECT entity_id FROM member))
-), chief AS MATERIALIZED (
-    SELECT community_id, entity_id FROM ranked WHERE place <= %(most)s
-)
-SELECT chief.community_id, (source ->> 'chunk')::uuid, (source ->> 'start')::int,
+INTRODUCTIONS: Final[LiteralString] = """
+SELECT first.community_id, (source ->> 'chunk')::uuid, (source ->> 'start')::int,
        (source ->> 'end')::int, false, entity.id, number = 1
-FROM chief
+FROM unnest(%(first_of)s::uuid[], %(first)s::uuid[]) AS first (community_id, entity_id)
 JOIN ingestion_entity AS entity
-  ON entity.workspace_id = %(workspace)s AND entity.id = chief.entity_id
- AND entity.id = ANY (ARRAY(SELECT entity_id FROM chief))
+  ON entity.workspace_id = %(workspace)s AND entity.id = first.entity_id
+ AND entity.id = ANY (%(first)s::uuid[])
 CROSS JOIN LATERAL jsonb_array_elements(entity.description_sources)
     WITH ORDINALITY AS one (source, number)
 """
-)
 
 # The findings of the largest sub-communities' reports, which were written first.
 FINDINGS_OF_CHILDREN: Final[LiteralString] = """
