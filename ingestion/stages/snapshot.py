@@ -15,13 +15,12 @@ from typing import Final, LiteralString
 import numpy as np
 from django.db.models import Max
 from django.utils import timezone
-from numpy.typing import NDArray
 
 from ingestion.extractors import GENERIC_TYPES
 from ingestion.extractors.titles import naming_key
 from ingestion.models import Chunk, IngestionJob, WalkSnapshot
 from ingestion.stage import Progress, StageOutcome
-from kb_project.graph.compact import ID, ID_BYTES, NOWHERE, Ids, texts_of
+from kb_project.graph.compact import ID, ID_BYTES, Ids, texts_of
 from kb_project.graph.walk_index import (
     Aliases,
     ChunkRow,
@@ -35,9 +34,8 @@ from kb_project.sql import bulk_plans, packed_sql
 from workspaces import access
 from workspaces.models import Workspace
 
-# Columns of packed ids, and of lines: a million rows would be two million objects.
-# Each from an index alone, which has it in order. Only what may be spelled in lower case comes with
-# its name.
+# Columns of packed ids, and of lines: a million rows would be two million objects. Each comes from
+# an index alone, which has it in order. Only what may be spelled in lower case has its name.
 ENTITIES: Final[LiteralString] = """
 SELECT coalesce(string_agg(uuid_send(id), ''::bytea), ''),
        coalesce(string_agg(key, E'\n'), '')
@@ -130,17 +128,10 @@ def _entities(workspace_id: uuid.UUID) -> Entities:
     return Entities(
         bytes(ids),
         texts_of(keys, ids),
-        _marked(entities, bytes(generic)),
-        _marked(entities, np.frombuffer(lower, ID)[are_common].tobytes()),
+        # Any of these may have been added since.
+        entities.mask_packed(bytes(generic)),
+        entities.mask_packed(np.frombuffer(lower, ID)[are_common].tobytes()),
     )
-
-
-def _marked(entities: Ids, ids: bytes) -> NDArray[np.bool_]:
-    """Flag the entities of these ids; any may have been added since."""
-    marks = np.zeros(len(entities), np.bool_)
-    places = entities.places_packed(ids)
-    marks[places[places != NOWHERE]] = True
-    return marks
 
 
 def _aliases(workspace_id: uuid.UUID) -> Aliases:

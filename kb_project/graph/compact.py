@@ -76,8 +76,11 @@ class Ids:
 
     def mask(self, ids: Collection[UUID]) -> NDArray[np.bool_]:
         """Mark the positions of these ids, as far as they are here."""
+        return self.mask_packed(packed(ids))
+
+    def mask_packed(self, ids: bytes) -> NDArray[np.bool_]:
         marks = np.zeros(len(self), np.bool_)
-        places = self.places(ids)
+        places = self.places_packed(ids)
         marks[places[places != NOWHERE]] = True
         return marks
 

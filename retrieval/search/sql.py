@@ -19,7 +19,7 @@ from typing import Final, LiteralString
 # Flood's MaxScore ("Query evaluation: strategies and optimizations", 1995), with a limit in place
 # of its proof. A passage next to a better one in its document gets ``beside`` of that one's score,
 # with ``wordless`` even if it has no word of its own: a subject is often named just before it is
-# discussed.
+# discussed. Otherwise, neighbours are those of the passages found, and none is looked up.
 BEST_BY_WORDS: Final[LiteralString] = """
 WITH stats AS MATERIALIZED (
     SELECT greatest(sum(passages), 1)::float8 AS chunks,
