@@ -13,6 +13,7 @@ from typing import Final
 from selectolax.lexbor import LexborNode
 
 from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.html_tables import is_data_table, table_rows
 from ingestion.parsers.tables import write_table
 from kb_project.text.regions import RegionKind
 
@@ -38,7 +39,6 @@ _SPACES: Final = re.compile(r"[ \t\n\r\f\xa0]+")
 _BREAK: Final = "\u2028"
 _AROUND_BREAK: Final = re.compile(f" ?{_BREAK} ?")
 _PERMALINKS: Final = frozenset("¶#§🔗")
-_LONGEST_CELL: Final = 400
 _DEEPEST_INDENT: Final = 8
 # Share of a line's letters: an arrow or a number may precede the link.
 _LINK_SHARE: Final = 0.8
@@ -89,18 +89,24 @@ def inline_text(root: LexborNode) -> str:
     return _SPACES.sub(" ", "".join(parts)).strip()
 
 
-def write_blocks(root: LexborNode, builder: TextBuilder, *, skip: Skip = is_silent) -> None:
-    """Append everything below ``root`` to the text, except what ``skip`` matches."""
-    writer = _BlockWriter(builder, skip)
+def write_blocks(
+    root: LexborNode, builder: TextBuilder, *, skip: Skip = is_silent, may_guess: bool = False
+) -> None:
+    """Append everything below ``root`` to the text, except what ``skip`` matches.
+
+    ``may_guess``: the first row of a table may name its columns although nothing says so.
+    """
+    writer = _BlockWriter(builder, skip, may_guess=may_guess)
     for node, entering in walk(root, skip=writer.skips):
         writer.visit(node, entering=entering)
     writer.flush()
 
 
 class _BlockWriter:
-    def __init__(self, builder: TextBuilder, skip: Skip) -> None:
+    def __init__(self, builder: TextBuilder, skip: Skip, *, may_guess: bool) -> None:
         self._builder = builder
         self._skip = skip
+        self._may_guess = may_guess
         self._inline: list[str] = []
         self._lists: list[int | None] = []
         self._mark = ""
@@ -116,10 +122,11 @@ class _BlockWriter:
         """Silent nodes, permalinks, and tables, which are written here as rows."""
         if _is_unread(node) or self._skip(node):
             return True
-        if node.tag != "table" or self._heading or not _is_data_table(node):
+        if node.tag != "table" or self._heading or not is_data_table(node):
             return False
         self.flush()
-        write_table(self._builder, _table_rows(node))
+        rows = table_rows(node, inline_text, may_guess=self._may_guess)
+        write_table(self._builder, rows)
         return True
 
     def visit(self, node: LexborNode, *, entering: bool) -> None:
@@ -224,23 +231,3 @@ def _is_unread(node: LexborNode) -> bool:
 def _is_caption(node: LexborNode) -> bool:
     classes = (node.attributes.get("class") or "").split() if node.tag in ("div", "p") else ()
     return node.tag == "figcaption" or any(one.endswith("caption") for one in classes)
-
-
-def _is_data_table(table: LexborNode) -> bool:
-    """Whether a table has rows of short cells in two or more columns; others are page layout, such
-    as a note beside an icon."""
-    inside = table.css("table, h1, h2, h3, h4, h5, h6")
-    if any(found.mem_id != table.mem_id for found in inside):
-        return False
-    cells = table.css("td, th")
-    if any(len(cell.text()) > _LONGEST_CELL for cell in cells):
-        return False
-    return sum(1 for cell in cells if cell.text().strip()) > len(table.css("tr"))
-
-
-def _table_rows(table: LexborNode) -> Iterator[list[str]]:
-    caption = table.css_first("caption")
-    if caption is not None:
-        yield [inline_text(caption)]
-    for row in table.css("tr"):
-        yield [inline_text(cell) for cell in row.css("td, th")]

@@ -29,7 +29,7 @@ def read(source: Source) -> ParsedDocument:
     builder = TextBuilder(source)
     tree = LexborHTMLParser(_html(source))
     if tree.body is not None:
-        write_blocks(tree.body, builder)
+        write_blocks(tree.body, builder, may_guess=True)
     title = describe_openxml(builder, source.file)
     return builder.build(parser="docx", title=title)
 

@@ -15,7 +15,7 @@ from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_openxm
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.formats import FORMATS, PPTX
-from ingestion.parsers.tables import write_table
+from ingestion.parsers.tables import Area, spread, write_table
 
 _KIND: Final = refusals.one(FORMATS[PPTX])
 _CODE: Final = "pptx_corrupt"
@@ -83,10 +83,18 @@ def _write_shape(builder: TextBuilder, shape: _Shape) -> None:
             builder.line("  " * paragraph.level + paragraph.text.strip())
         builder.part()
     elif getattr(shape, "has_table", False):
-        rows = ([cell.text for cell in row.cells] for row in shape.table.rows)
-        write_table(builder, rows)
+        rows = [list(row.cells) for row in shape.table.rows]
+        texts = ([cell.text for cell in cells] for cells in rows)
+        write_table(builder, spread(texts, _merged(rows)))
     elif getattr(shape, "has_chart", False):
         write_table(builder, _chart_rows(shape.chart))
+
+
+def _merged(rows: Iterable[Iterable[Any]]) -> Iterator[Area]:
+    for top, cells in enumerate(rows):
+        for left, cell in enumerate(cells):
+            if cell.is_merge_origin:
+                yield (top, left), (top + cell.span_height - 1, left + cell.span_width - 1)
 
 
 def _chart_rows(chart: Any) -> Iterator[list[str]]:

@@ -20,7 +20,7 @@ from ingestion.parsers.archive import check_archive, describe_opendocument, desc
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.formats import FORMATS, ODS, XLS
-from ingestion.parsers.tables import write_table
+from ingestion.parsers.tables import Row, spread, write_table
 
 _CODE: Final = "xlsx_corrupt"
 _MIDNIGHT: Final = datetime.time()
@@ -73,9 +73,14 @@ def _write_sheets(builder: TextBuilder, source: Source) -> None:
                     write_table(builder, _rows(rows))
 
 
-def _rows(sheet: CalamineSheet) -> Iterator[list[str]]:
-    for row in sheet.iter_rows():
-        yield [_shown(value) for value in row]
+def _rows(sheet: CalamineSheet) -> Iterator[Row]:
+    # calamine leaves out the columns before the first cell, and not the rows.
+    left = sheet.start[1] if sheet.start else 0
+    merged = (
+        ((top, first - left), (bottom, last - left))
+        for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
+    )
+    return spread(([_shown(value) for value in row] for row in sheet.iter_rows()), merged)
 
 
 def _shown(value: _Value) -> str:

@@ -90,3 +90,15 @@ def test_a_damaged_presentation_is_refused(refuse):
     whole = make_pptx([("Costs", ["Rent"], "")])
 
     assert refuse(whole[:-2000], "half.pptx").code == "pptx_corrupt"
+
+
+def test_a_merged_cell_of_a_table_is_in_each_row_that_it_covers(read):
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    table = slide.shapes.add_table(3, 2, 0, 0, Inches(4), Inches(1)).table
+    for row, cells in enumerate([("Port", "Boat"), ("Voar", "Ada"), ("", "Bo")]):
+        for column, cell in enumerate(cells):
+            table.cell(row, column).text = cell
+    table.cell(1, 0).merge(table.cell(2, 0))
+
+    assert read(saved(deck), "d.pptx").text == "Port: Voar; Boat: Ada\nPort: Voar; Boat: Bo"

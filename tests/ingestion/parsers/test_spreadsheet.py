@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import datetime
+import io
+
+import xlsxwriter
 
 from ingestion.parsers.document import Limits
 from ingestion.parsers.formats import ODS
@@ -110,3 +113,17 @@ def test_a_workbook_that_is_too_long_stops_early(refuse):
 
 def test_a_workbook_with_empty_sheets_has_no_text(refuse):
     assert refuse(make_xlsx({"A": [], "B": []}), "none.xlsx").code == "no_text"
+
+
+def test_cells_merged_over_rows_are_in_each_of_them(read):
+    buffer = io.BytesIO()
+    book = xlsxwriter.Workbook(buffer)
+    sheet = book.add_worksheet("Crew")
+    sheet.write_row(2, 1, ["Place", "Name"])
+    sheet.merge_range(3, 1, 4, 1, "Workshop")
+    sheet.write_column(3, 2, ["Ada", "Bo"])
+    book.close()
+
+    document = read(buffer.getvalue(), "c.xlsx")
+
+    assert document.text == "Crew\n\nPlace: Workshop; Name: Ada\nPlace: Workshop; Name: Bo"

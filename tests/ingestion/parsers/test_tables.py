@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import Limits, Source
-from ingestion.parsers.tables import is_header, write_table
+from ingestion.parsers.tables import is_header, spread, write_table
 from tests.ingestion.parsers.conftest import NO_FILE
 
 
@@ -58,3 +58,40 @@ def test_a_colon_in_a_label_is_not_doubled():
 def test_nothing_is_nothing():
     assert written([]) == ""
     assert written([[], ["", " "]]) == ""
+
+
+def test_a_value_under_a_merged_name_has_that_name():
+    assert written([["Port", "Boats", None], ["Voar", "4", "5"]]) == "Port: Voar; Boats: 4; 5"
+
+
+def test_merged_cells_are_in_every_row_that_they_cover():
+    rows = [["Port", "Boat"], ["Voar", "Ada"], ["", "Bo"], ["", ""], ["Skarrow", "Cy"]]
+
+    assert written(spread(rows, [((1, 0), (3, 0))])) == (
+        "Port: Voar; Boat: Ada\nPort: Voar; Boat: Bo\nPort: Skarrow; Boat: Cy"
+    )
+
+
+def test_merged_names_are_read_with_the_names_below_them():
+    rows = [
+        ["Rope", "Retail", "", "Trade", ""],
+        ["", "Net", "Gross", "Net", "Gross"],
+        list("abcde"),
+    ]
+    merged = [((0, 0), (1, 0)), ((0, 1), (0, 2)), ((0, 3), (0, 4))]
+
+    assert written(spread(rows, merged)) == (
+        "Rope: a; Retail Net: b; Retail Gross: c; Trade Net: d; Trade Gross: e"
+    )
+
+
+def test_the_first_values_under_a_merged_name_are_no_names():
+    rows = [["Keeper", "", "Port"], ["Ada", "Holm", "Voar"], ["Bo", "Lind", "Voar"]]
+
+    assert written(spread(rows, [((0, 0), (0, 1))])) == (
+        "Keeper: Ada; Holm; Port: Voar\nKeeper: Bo; Lind; Port: Voar"
+    )
+
+
+def test_cells_merged_beyond_the_rows_are_read():
+    assert written(spread([["a", "b"]], [((0, 1), (9, 9)), ((5, 5), (6, 6))])) == "a; b"
