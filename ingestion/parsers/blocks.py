@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborNode
 
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.html_tables import is_data_table, table_rows
+from ingestion.parsers.list_numbers import list_number
 from ingestion.parsers.tables import write_table
 from kb_project.text.regions import RegionKind
 
@@ -24,7 +25,7 @@ def _tags(names: str) -> frozenset[str]:
 
 SILENT: Final = _tags(
     "script style noscript template head svg iframe object embed canvas audio video map"
-    " button select input textarea datalist rp"
+    " button select input textarea datalist rp del s strike"
 )
 BLOCKS: Final = _tags(
     "address article aside blockquote body caption center details dialog dd div dl dt fieldset"
@@ -32,13 +33,17 @@ BLOCKS: Final = _tags(
     " ol option p pre section summary table tbody td tfoot th thead title tr ul"
 )
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_FORMS: Final = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _LISTS: Final = ("ul", "ol", "menu")
 _TEXT: Final = "-text"
 _SPACES: Final = re.compile(r"[ \t\n\r\f\xa0]+")
 # A line separator never survives cleaning, so it can represent <br> until spaces are collapsed.
 _BREAK: Final = "\u2028"
 _AROUND_BREAK: Final = re.compile(f" ?{_BREAK} ?")
-_PERMALINKS: Final = frozenset("¶#§🔗")
+_PERMALINKS: Final = frozenset("¶#§🔗↑↩⏎^")
+"""Links to a heading itself, and from a note back to the text."""
+LIST_NUMBER: Final = "list-number"
+"""The class of a ``span`` with the number of its list entry or heading."""
 _DEEPEST_INDENT: Final = 8
 # Share of a line's letters: an arrow or a number may precede the link.
 _LINK_SHARE: Final = 0.8
@@ -112,6 +117,7 @@ class _BlockWriter:
         self._mark = ""
         self._is_row = False
         self._is_term = False
+        self._terms = 0
         self._preformatted = 0
         self._captions = 0
         self._heading = ""
@@ -121,6 +127,9 @@ class _BlockWriter:
     def skips(self, node: LexborNode) -> bool:
         """Silent nodes, permalinks, and tables, which are written here as rows."""
         if _is_unread(node) or self._skip(node):
+            return True
+        if node.tag == "span" and node.attributes.get("class") == LIST_NUMBER:
+            self._number(inline_text(node))
             return True
         if node.tag != "table" or self._heading or not is_data_table(node):
             return False
@@ -172,6 +181,12 @@ class _BlockWriter:
         if linked >= _LINK_SHARE * len("".join(text.split())) and len(text) <= _LONGEST_LINK:
             self._builder.note_link()
 
+    def _number(self, number: str) -> None:
+        if self._mark:
+            self._mark = f"{number} "
+        else:
+            self._inline.append(f"{number} ")
+
     def _text(self, node: LexborNode) -> str:
         text = node.text_content or ""
         return text if self._preformatted else _SPACES.sub(" ", text)
@@ -189,8 +204,7 @@ class _BlockWriter:
             self._inline.append(" ")
 
     def _visit_block(self, node: LexborNode, tag: str, *, entering: bool) -> None:
-        if _is_caption(node):
-            self._captions = max(0, self._captions + (1 if entering else -1))
+        self._count(node, tag, 1 if entering else -1)
         if tag in _HEADINGS:
             self._heading = tag if entering else ""
             self._mark = ""
@@ -199,29 +213,44 @@ class _BlockWriter:
         elif tag in _LISTS:
             self._visit_list(node, tag, entering=entering)
         elif tag == "li":
-            self._mark = self._next_mark() if entering else ""
+            self._mark = self._next_mark(node) if entering else ""
         elif tag in ("dt", "dd"):
             self._is_row = entering
             self._is_term = entering and tag == "dt"
+
+    def _count(self, node: LexborNode, tag: str, step: int) -> None:
+        if _is_caption(node):
+            self._captions = max(0, self._captions + step)
+        if tag == "dl":
+            self._terms = max(0, self._terms + step)
+            if not self._terms:
+                self._builder.part()
 
     def _visit_list(self, node: LexborNode, tag: str, *, entering: bool) -> None:
         if not entering:
             if self._lists:
                 self._lists.pop()
         elif tag == "ol":
-            start = node.attributes.get("start") or ""
-            self._lists.append(int(start) if re.fullmatch(r"\d{1,6}", start) else 1)
+            self._lists.append(_number(node, "start", 1))
         else:
             self._lists.append(None)
         if not self._lists:
             self._builder.part()
 
-    def _next_mark(self) -> str:
+    def _next_mark(self, node: LexborNode) -> str:
         number = self._lists[-1] if self._lists else None
         if number is None:
             return "- "
+        number = _number(node, "value", number)
         self._lists[-1] = number + 1
-        return f"{number}. "
+        parent = node.parent
+        form = (parent.attributes.get("type") or "") if parent is not None else ""
+        return f"{list_number(number, _FORMS.get(form, ''))}. "
+
+
+def _number(node: LexborNode, name: str, otherwise: int) -> int:
+    value = node.attributes.get(name) or ""
+    return int(value) if re.fullmatch(r"[0-9]{1,6}", value) else otherwise
 
 
 def _is_unread(node: LexborNode) -> bool:

@@ -8,17 +8,19 @@ from xml.parsers.expat import ExpatError
 import mammoth
 from selectolax.lexbor import LexborHTMLParser
 
-from ingestion.parsers import refusals
+from ingestion.parsers import docx_numbers, refusals
 from ingestion.parsers.archive import ZIP_ERRORS, check_archive, describe_openxml
-from ingestion.parsers.blocks import write_blocks
+from ingestion.parsers.blocks import LIST_NUMBER, inline_text, write_blocks
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.formats import DOCX, FORMATS
 
 _KIND: Final = refusals.one(FORMATS[DOCX])
 _CODE: Final = "docx_corrupt"
-_STYLES: Final = """
-p[style-name='Title'] => h1:fresh
+_STYLES: Final = f"""
+r.{docx_numbers.STYLE} => span.{LIST_NUMBER}
+p[style-name='Title'] => h1.title:fresh
+p[style-name='caption'] => p.caption:fresh
 p[style-name='Subtitle'] => p:fresh
 p[style-name='Quote'] => blockquote > p:fresh
 """
@@ -30,8 +32,13 @@ def read(source: Source) -> ParsedDocument:
     tree = LexborHTMLParser(_html(source))
     if tree.body is not None:
         write_blocks(tree.body, builder, may_guess=True)
-    title = describe_openxml(builder, source.file)
+    title = describe_openxml(builder, source.file) or _title(tree)
     return builder.build(parser="docx", title=title)
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    titled = tree.css_first("h1.title")
+    return inline_text(titled) if titled is not None else ""
 
 
 def _html(source: Source) -> str:
@@ -39,7 +46,9 @@ def _html(source: Source) -> str:
         with source.file.open() as file:
             # Pictures would be embedded as base64, which is not text.
             result = mammoth.convert_to_html(
-                file, style_map=_STYLES, convert_image=mammoth.images.img_element(lambda _: {})
+                docx_numbers.numbered(file),
+                style_map=_STYLES,
+                convert_image=mammoth.images.img_element(lambda _: {}),
             )
     except (*ZIP_ERRORS, ExpatError, OSError, ValueError, AttributeError, IndexError) as error:
         # Besides broken XML and ZIP, these are how mammoth fails on missing parts.

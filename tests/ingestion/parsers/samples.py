@@ -162,8 +162,14 @@ _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 
 
-def word_paragraph(text: str, *, style: str = "") -> str:
-    properties = f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>' if style else ""
+def word_paragraph(text: str, *, style: str = "", entry: tuple[int, int] | None = None) -> str:
+    """``entry`` is the numbering and the level of a list's entry."""
+    properties = f'<w:pStyle w:val="{style}"/>' if style else ""
+    if entry is not None:
+        properties += (
+            f'<w:numPr><w:ilvl w:val="{entry[1]}"/><w:numId w:val="{entry[0]}"/></w:numPr>'
+        )
+    properties = f"<w:pPr>{properties}</w:pPr>" if properties else ""
     return f'<w:p>{properties}<w:r><w:t xml:space="preserve">{text}</w:t></w:r></w:p>'
 
 
@@ -175,7 +181,28 @@ def word_table(rows: Iterable[Sequence[str]]) -> str:
     return f"<w:tbl>{cells}</w:tbl>"
 
 
-def make_docx(body: str, *, prolog: str = "", title: str = "", author: str = "") -> bytes:
+def word_numbering(levels: Iterable[tuple[str, str]], *, numberings: int = 1) -> str:
+    """A list of levels (format, text); each numbering after the first begins it again."""
+    again = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>'
+    return (
+        f'<w:numbering xmlns:w="{_WORD}"><w:abstractNum w:abstractNumId="7">'
+        + "".join(
+            f'<w:lvl w:ilvl="{depth}"><w:start w:val="1"/><w:numFmt w:val="{form}"/>'
+            f'<w:lvlText w:val="{text}"/></w:lvl>'
+            for depth, (form, text) in enumerate(levels)
+        )
+        + "</w:abstractNum>"
+        + "".join(
+            f'<w:num w:numId="{number}"><w:abstractNumId w:val="7"/>{again * (number > 1)}</w:num>'
+            for number in range(1, numberings + 1)
+        )
+        + "</w:numbering>"
+    )
+
+
+def make_docx(
+    body: str, *, prolog: str = "", title: str = "", author: str = "", numbering: str = ""
+) -> bytes:
     headings = "".join(
         f'<w:style w:type="paragraph" w:styleId="Heading{level}">'
         f'<w:name w:val="heading {level}"/></w:style>'
@@ -205,6 +232,7 @@ def make_docx(body: str, *, prolog: str = "", title: str = "", author: str = "")
                 "</cp:coreProperties>"
             ),
         }
+        | ({"word/numbering.xml": numbering} if numbering else {})
     )
 
 

@@ -57,6 +57,13 @@ def test_blocks_stand_apart_and_inline_elements_do_not(markup, text):
         ("<ol><li>trim</li><li>light</li></ol>", "1. trim\n2. light"),
         ('<ol start="9"><li>nine</li><li>ten</li></ol>', "9. nine\n10. ten"),
         ('<ol start="-3"><li>one</li></ol>', "1. one"),
+        ('<ol type="a" start="3"><li>c</li><li>d</li></ol>', "c. c\nd. d"),
+        (
+            '<ol type="I"><li>one</li><li value="4">four</li><li>five</li></ol>',
+            "I. one\nIV. four\nV. five",
+        ),
+        ("<p>Ten <del>or <s>nine</s></del> days</p>", "Ten days"),
+        ("<dl><dt>Lens</dt><dd>Glass</dd></dl><ol><li>trim</li></ol>", "Lens\nGlass\n\n1. trim"),
         ('<ol start="99999999999"><li>one</li></ol>', "1. one"),
         ("<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>", "- a\n  - b\n- c"),
         ("<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol>", "1. a\n  - b\n2. c"),

@@ -101,3 +101,22 @@ def test_markup_in_the_text_is_text(read):
     document = read(make_docx(word_paragraph("1 &lt; 2 &lt;script&gt;")), "m.docx")
 
     assert document.text == "1 < 2 <script>"
+
+
+def test_the_title_on_the_first_page_is_the_documents_title(read):
+    body = (
+        word_paragraph("Travel policy", style="Title")
+        + word_paragraph("Scope", style="Heading1")
+        + word_paragraph("All staff.")
+    )
+
+    assert read(make_docx(body), "policy_v7.docx").title == "Travel policy"
+
+
+def test_what_is_struck_through_does_not_count(read):
+    body = (
+        "<w:p><w:r><w:rPr><w:strike/></w:rPr><w:t>Ten days.</w:t></w:r>"
+        "<w:r><w:t>Five days.</w:t></w:r></w:p>"
+    )
+
+    assert read(make_docx(body), "m.docx").text == "Five days."
