@@ -127,10 +127,12 @@ class TextBuilder:
         *,
         parser: str,
         title: str = "",
+        front: str = "",
         encoding: str | None = None,
         is_laid_out: bool = False,
     ) -> ParsedDocument:
-        """Build the document. ``is_laid_out``: pages may have running heads and page numbers."""
+        """Build the document. ``front`` is the title on its first page, for files that state none.
+        ``is_laid_out``: pages may have running heads and page numbers."""
         self.close_page()
         text = self.text
         if not text.strip():
@@ -140,7 +142,7 @@ class TextBuilder:
             self.warn(f"{self.removed:,} invalid control {are} removed.")
         return ParsedDocument(
             text=text,
-            title=self._title(title),
+            title=self._title(title, front),
             media_type=self.source.media_type,
             pages=tuple(self._pages),
             headings=tuple(self._headings),
@@ -179,10 +181,10 @@ class TextBuilder:
             raise refusals.too_long(self.source.name, limit=self.source.limits.max_characters)
         self._parts.append(text)
 
-    def _title(self, given: str) -> str:
-        given = one_line(given)
-        if given and not _NO_TITLE.fullmatch(given):
-            return given
+    def _title(self, *given: str) -> str:
+        for title in map(one_line, given):
+            if title and not _NO_TITLE.fullmatch(title):
+                return title
         return self._only_top_heading() or title_from_name(self.source.name)
 
     def _only_top_heading(self) -> str:

@@ -32,11 +32,11 @@ def read(source: Source) -> ParsedDocument:
     tree = LexborHTMLParser(_html(source))
     if tree.body is not None:
         write_blocks(tree.body, builder, may_guess=True)
-    title = describe_openxml(builder, source.file) or _title(tree)
-    return builder.build(parser="docx", title=title)
+    title = describe_openxml(builder, source.file)
+    return builder.build(parser="docx", title=title, front=_front(tree))
 
 
-def _title(tree: LexborHTMLParser) -> str:
+def _front(tree: LexborHTMLParser) -> str:
     titled = tree.css_first("h1.title")
     return inline_text(titled) if titled is not None else ""
 

@@ -32,6 +32,8 @@ LONGEST_NOTICE: Final = 20_000
 """Most characters of a line in a table of contents, and of a paragraph that may be a notice."""
 FEWEST_LINKS: Final = 6
 """Consecutive lines of links that make a menu; fewer may be what a sentence refers to."""
+FEWEST_RECURRING: Final = 3
+"""Lines with the same link; two may be two sections that refer to one page."""
 ON_PAGES: Final = 3
 PAGE_SHARE: Final = 0.2
 """A running head is on at least this many pages, and on this share of at most 15 pages."""
@@ -238,18 +240,21 @@ def _bare(title: str) -> str:
 
 
 def _navigation(lines: Sequence[TextLine], links: Collection[int]) -> Iterator[Region]:
-    """Links before and after everything else, long runs of links, and addresses on their own.
+    """Links before and after everything else, long runs of links, links that recur (*Back to top*),
+    and addresses on their own.
 
     Content extractors go further (jusText and trafilatura were tried on five sections of a
     handbook) and lose sidebars, lists, and sentences full of links, where answers are.
     """
+    texts = Counter(line.text for line in lines if line.start in links)
     is_link = [line.start in links or _ADDRESS.fullmatch(line.text) is not None for line in lines]
     rest = [place for place, linked in enumerate(is_link) if not linked]
     first, last = (rest[0], rest[-1]) if rest else (len(lines), -1)
     for place, run in _runs(is_link):
         is_edge = place < first or place > last
         for line in lines[place : place + run]:
-            if is_edge or run >= FEWEST_LINKS or _ADDRESS.fullmatch(line.text):
+            recurs = texts[line.text] >= FEWEST_RECURRING
+            if is_edge or run >= FEWEST_LINKS or recurs or _ADDRESS.fullmatch(line.text):
                 yield Region(RegionKind.NAVIGATION, line.start, line.end)
 
 

@@ -33,6 +33,11 @@ _UNDERLINE: Final = re.compile(r"(={3,}|-{3,}|~{3,})[ \t]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _LONGEST: Final = 100
 _TITLE_FIELD: Final = re.compile(r"(?m)^Title:[ \t]*(\S.{0,200})$")
+# Of an e-mail, whose fields come first.
+_SUBJECT: Final = re.compile(
+    r"\s*(?:[A-Z][\w-]{1,30}:.{0,1000}\n(?:[ \t]+\S.{0,1000}\n){0,20}){0,40}?"
+    r"Subject:[ \t]*(\S.{0,200})"
+)
 _FIELDS_WITHIN: Final = 3000
 
 _LONGEST_WORD: Final = 60
@@ -56,7 +61,7 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
     final = builder.text
     for level, title, start in all_headings(final):
         builder.mark_heading(level, title, start)
-    field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN)
+    field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN) or _SUBJECT.match(final)
     title = field.group(1).strip() if field else title_from_name(source.name)
     return builder.build(parser="plain", title=title, encoding=decoded.encoding)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from lxml import etree
 from pptx import Presentation
-from pptx.enum.shapes import MSO_SHAPE_TYPE
+from pptx.enum.shapes import MSO_SHAPE_TYPE, PP_PLACEHOLDER
 from pptx.exc import PythonPptxError
 
 from ingestion.parsers import refusals
@@ -20,6 +20,7 @@ from ingestion.parsers.tables import Area, spread, write_table
 _KIND: Final = refusals.one(FORMATS[PPTX])
 _CODE: Final = "pptx_corrupt"
 _DRAWING: Final = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_CHART: Final = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _DIAGRAM_DATA: Final = "/relationships/diagramData"
 
 # python-pptx ships no types; a shape is whatever its proxy classes make of the XML.
@@ -32,6 +33,7 @@ def read(source: Source) -> ParsedDocument:
     try:
         with source.file.open() as file:
             slides = Presentation(file).slides
+        front = _front(slides)
         for slide in slides:
             builder.open_page()
             _write_slide(builder, slide)
@@ -45,7 +47,15 @@ def read(source: Source) -> ParsedDocument:
     ) as error:
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
     title = describe_openxml(builder, source.file)
-    return builder.build(parser="pptx", title=title, is_laid_out=True)
+    return builder.build(parser="pptx", title=title, front=front, is_laid_out=True)
+
+
+def _front(slides: Any) -> str:
+    """The title of a title slide, if the first is one."""
+    title = slides[0].shapes.title if len(slides) else None
+    if title is None or title.placeholder_format.type != PP_PLACEHOLDER.CENTER_TITLE:
+        return ""
+    return str(title.text_frame.text)
 
 
 def _write_slide(builder: TextBuilder, slide: Any) -> None:
@@ -98,19 +108,42 @@ def _merged(rows: Iterable[Iterable[Any]]) -> Iterator[Area]:
 
 
 def _chart_rows(chart: Any) -> Iterator[list[str]]:
+    """What a chart shows, of any kind: python-pptx knows no three-dimensional ones."""
     if chart.has_title and chart.chart_title.has_text_frame:
         yield [chart.chart_title.text_frame.text]
-    for plot in chart.plots:
-        series = list(plot.series)
-        yield ["Category", *(one.name for one in series)]
-        for index, category in enumerate(plot.categories):
-            yield [str(category), *(_point(one.values, index) for one in series)]
+    for plot in chart.element.iterfind(f".//{_CHART}plotArea/*[{_CHART}ser]"):
+        series = plot.findall(f"{_CHART}ser")
+        names = [_points(one.find(f"{_CHART}tx")).get(0, "") for one in series]
+        values = [_points(one.find(f"{_CHART}val")) for one in series]
+        yield ["Category", *names]
+        categories = _points(series[0].find(f"{_CHART}cat"))
+        for index in sorted({*categories, *(index for points in values for index in points)}):
+            shown = (_number(points.get(index, "")) for points in values)
+            yield [categories.get(index, ""), *shown]
         yield []
 
 
-def _point(values: tuple[float | None, ...], index: int) -> str:
-    value = values[index] if index < len(values) else None
-    return "" if value is None else f"{value:g}"
+def _points(element: Any) -> dict[int, str]:
+    """Numbered values; of categories on several levels, the innermost."""
+    if element is None:
+        return {}
+    inner = next(element.iter(f"{_CHART}lvl"), element)
+    points = {
+        int(one.get("idx") or 0): one.findtext(f"{_CHART}v") or ""
+        for one in inner.iter(f"{_CHART}pt")
+    }
+    return points or {0: element.findtext(f"{_CHART}v") or ""}
+
+
+def _number(value: str) -> str:
+    """
+    >>> _number("1234567.0"), _number("0.30000000000000004"), _number("")
+    ('1234567', '0.3', '')
+    """
+    try:
+        return f"{float(value):.12g}"
+    except ValueError:
+        return value
 
 
 def _write_diagrams(builder: TextBuilder, slide: Any) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
 from python_calamine import (
@@ -16,10 +17,15 @@ from python_calamine import (
 )
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import check_archive, describe_opendocument, describe_openxml
+from ingestion.parsers.archive import (
+    check_archive,
+    describe_opendocument,
+    describe_openxml,
+)
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.formats import FORMATS, ODS, XLS
+from ingestion.parsers.number_formats import NumberFormat, NumberFormats
 from ingestion.parsers.tables import Row, spread, write_table
 
 _CODE: Final = "xlsx_corrupt"
@@ -61,6 +67,7 @@ def _describe(builder: TextBuilder, source: Source) -> str:
 
 
 def _write_sheets(builder: TextBuilder, source: Source) -> None:
+    formats = NumberFormats(source.file)
     with source.file.open() as file, CalamineWorkbook.from_filelike(file) as workbook:
         for index, sheet in enumerate(workbook.sheets_metadata):
             # "Very hidden" sheets are made by add-ins for their own use; no menu shows them.
@@ -70,20 +77,24 @@ def _write_sheets(builder: TextBuilder, source: Source) -> None:
                 rows = workbook.get_sheet_by_index(index)
                 if rows.start is not None:
                     builder.heading(1, sheet.name)
-                    write_table(builder, _rows(rows))
+                    write_table(builder, _rows(rows, formats.rows(sheet.name)))
 
 
-def _rows(sheet: CalamineSheet) -> Iterator[Row]:
+def _rows(sheet: CalamineSheet, formats: Iterator[Mapping[int, NumberFormat]]) -> Iterator[Row]:
     # calamine leaves out the columns before the first cell, and not the rows.
     left = sheet.start[1] if sheet.start else 0
     merged = (
         ((top, first - left), (bottom, last - left))
         for (top, first), (bottom, last) in sheet.merged_cell_ranges or ()
     )
-    return spread(([_shown(value) for value in row] for row in sheet.iter_rows()), merged)
+    rows = (
+        [_shown(value, units.get(left + at)) for at, value in enumerate(row)]
+        for row, units in zip(sheet.iter_rows(), formats, strict=False)
+    )
+    return spread(rows, merged)
 
 
-def _shown(value: _Value) -> str:
+def _shown(value: _Value, unit: NumberFormat | None = None) -> str:
     """A cell as a reader would write it down.
 
     >>> _shown(3.0), _shown(datetime.datetime(2024, 5, 1)), _shown(True)
@@ -91,6 +102,8 @@ def _shown(value: _Value) -> str:
     """
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
+    if unit is not None and isinstance(value, int | float) and math.isfinite(value):
+        return unit.show(value)
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.12g}"
     if isinstance(value, datetime.datetime):

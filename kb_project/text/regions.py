@@ -133,9 +133,12 @@ def from_json(rows: Sequence[Sequence[Any]]) -> list[Region]:
 
 
 _CODE_LINE: Final = regex.compile(
-    # The lines of a list may end with semicolons, too.
     r"[{}]\s*$|[(){}=\[\]<>\"'].*;\s*$|^\s*\S+(?:\s\S+){0,2};\s*$"
     r"|^\s*(?:\#include|from\s\S+\simport|@\w|//|/\*|\*/|\}|\)|if\s*\(|for\s*\(|[\w.]+\(.*\)$)"
+)
+# An entry of a list may end with a semicolon, too, and be short.
+_ENTRY: Final = regex.compile(
+    r"^\s*(?:[-–—•‣*·]|\(?(?:\d{1,3}|\p{L}|[ivx]{1,5})[.)])\s[^{}=\[\]<>]*;\s*$"
 )
 # Words that also begin a line of wrapped prose.
 _CODE_WORD: Final = regex.compile(
@@ -160,7 +163,7 @@ def is_code(text: str) -> bool:
 
     >>> is_code("int main() {\\n  return 0;\\n}"), is_code("It was; he said.\\nThen it ended.")
     (True, False)
-    >>> is_code("* A lens\\n* A lamp"), is_code("The keeper may\\nreturn at dawn.")
+    >>> is_code("* A lens;\\n* A lamp"), is_code("The keeper may\\nreturn at dawn.")
     (False, False)
     """
     lines = [line[:300] for line in text.split("\n", _LINES)[:_LINES] if line.strip()]
@@ -172,6 +175,8 @@ def is_code(text: str) -> bool:
 
 
 def _is_code_line(line: str) -> bool:
+    if _ENTRY.search(line) is not None:
+        return False
     is_word = _CODE_WORD.search(line) is not None and _PROSE_LINE.search(line) is None
     return is_word or _CODE_LINE.search(line) is not None
 

@@ -217,6 +217,14 @@ def test_links_before_and_behind_everything_else_are_navigation():
     assert found(text, RegionKind.NAVIGATION, links=links) == ["Home\nTides", "Next"]
 
 
+def test_a_link_that_recurs_between_sections_is_navigation():
+    text = "Oil burns.\n\nBack to top\n\nFog.\n\nBack to top\n\nTides.\n\nBack to top\n\nEnd."
+    links = [at for at in range(len(text)) if text.startswith("Back", at)]
+
+    assert found(text, RegionKind.NAVIGATION, links=links) == ["Back to top"] * 3
+    assert found(text, RegionKind.NAVIGATION, links=links[:2]) == []
+
+
 def test_a_long_run_of_links_is_a_menu_and_a_short_one_what_a_text_speaks_of():
     menu = [f">Station {name}" for name in "abcdef"]
     text, links = links_in(BODY, *menu, BODY.upper(), *[">Horn", ">Bell"], BODY.lower())

@@ -94,3 +94,10 @@ def test_gb18030_keeps_its_name(read):
     assert document.text == "这是一个关于中文编码检测的测试。"
     assert document.encoding == "gb18030"
     assert document.title == "中文"
+
+
+def test_an_e_mail_is_called_after_its_subject(read):
+    mail = b"From: Lena\nTo: Paul,\n  Ines\nSubject: Slipway quotes\n\nPaul,\n\nSubject: none."
+
+    assert read(mail, "mail 17.txt").title == "Slipway quotes"
+    assert read(b"Dear Paul,\nSubject: none.", "mail 17.txt").title == "mail 17"

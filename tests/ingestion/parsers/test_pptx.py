@@ -102,3 +102,26 @@ def test_a_merged_cell_of_a_table_is_in_each_row_that_it_covers(read):
     table.cell(1, 0).merge(table.cell(2, 0))
 
     assert read(saved(deck), "d.pptx").text == "Port: Voar; Boat: Ada\nPort: Voar; Boat: Bo"
+
+
+def test_a_three_dimensional_chart_is_read_with_all_its_digits(read):
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    data = CategoryChartData()
+    data.categories = ["2024"]
+    data.add_series("Visitors", (1234567,))
+    place = (0, 0, Inches(4), Inches(3))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *place, data).chart
+    bars = chart.element.find(".//{*}barChart")
+    bars.tag = bars.tag.replace("barChart", "bar3DChart")
+
+    assert read(saved(deck), "d.pptx").text == "Category: 2024; Visitors: 1234567"
+
+
+def test_the_title_of_a_title_slide_is_the_title_of_the_presentation(read):
+    deck = Presentation()
+    deck.core_properties.title = "PowerPoint Presentation"
+    deck.slides.add_slide(deck.slide_layouts[0]).shapes.title.text = "Quarterly review"
+    deck.slides.add_slide(deck.slide_layouts[5]).shapes.title.text = "Berths"
+
+    assert read(saved(deck), "Q2_final.pptx").title == "Quarterly review"

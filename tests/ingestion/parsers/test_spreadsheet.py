@@ -3,10 +3,12 @@ from __future__ import annotations
 import datetime
 import io
 
+import pytest
 import xlsxwriter
 
 from ingestion.parsers.document import Limits
 from ingestion.parsers.formats import ODS
+from ingestion.parsers.number_formats import NumberFormat
 from tests.ingestion.parsers.conftest import headed
 from tests.ingestion.parsers.samples import make_encrypted_office, make_ods, make_xlsx, make_zip
 
@@ -127,3 +129,44 @@ def test_cells_merged_over_rows_are_in_each_of_them(read):
     document = read(buffer.getvalue(), "c.xlsx")
 
     assert document.text == "Crew\n\nPlace: Workshop; Name: Ada\nPlace: Workshop; Name: Bo"
+
+
+def test_percentages_and_money_have_their_unit(read):
+    buffer = io.BytesIO()
+    book = xlsxwriter.Workbook(buffer)
+    sheet = book.add_worksheet("Rates")
+    sheet.write_row(1, 1, ["Quarter", "Occupancy", "Fee", "Cost", "Plain"])
+    sheet.write(3, 1, "Q1")
+    for column, (value, code) in enumerate(
+        [
+            (0.035, "0%"),
+            (3.2, "€#,##0.00"),
+            (-48000, "#,##0.00\\ [$kr-414];[Red]-0"),
+            (7.5, "0.00"),
+        ],
+        2,
+    ):
+        sheet.write_number(3, column, value, book.add_format({"num_format": code}))
+    book.close()
+
+    document = read(buffer.getvalue(), "r.xlsx")
+
+    assert document.text.split("\n")[-1] == "Q1; 3.5%; €3.20; -48000.00 kr; 7.5"
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "shown"),
+    [
+        ("0.0%", 1 / 3, "33.3333333333%"),
+        ('_-* #,##0.00\\ "EUR"_-', 5, "5.00 EUR"),
+        ("$#,##0", 1234.5, "$1234.5"),
+        ("[$£-809]0.00;-0", -1, "-£1.00"),
+    ],
+)
+def test_a_number_keeps_its_digits_beside_its_unit(code, value, shown):
+    assert NumberFormat.of(code).show(value) == shown
+
+
+@pytest.mark.parametrize("code", ["General", "", "0.00", "yyyy-mm-dd", "#,##0;[Red]-#,##0", "@"])
+def test_other_formats_add_nothing(code):
+    assert NumberFormat.of(code) is None

@@ -13,7 +13,6 @@ from ingestion.parsers import delimited, spreadsheet
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import Limits, Source
 from ingestion.parsers.formats import CSV, TSV
-from ingestion.parsers.pptx import _point
 from ingestion.parsers.tables import is_caption, is_header, write_table
 from tests.ingestion.parsers.conftest import NO_FILE
 
@@ -156,11 +155,3 @@ def test_only_a_quote_that_swallows_a_hundred_lines_counts_as_never_closed():
     assert not delimited._never_closes('a,"b\n' + "c\n" * 50, ",")
     assert delimited._never_closes('a,"b\n' + "c\n" * 101, ",")
     assert not delimited._never_closes('a,"b\n' + "c\n" * 101 + '"', ",")
-
-
-@pytest.mark.parametrize(
-    ("values", "index", "shown"),
-    [((1.0, 2.5), 1, "2.5"), ((1.0,), 0, "1"), ((None,), 0, ""), ((1.0,), 5, ""), ((), 0, "")],
-)
-def test_a_point_that_a_chart_lacks_is_blank(values, index, shown):
-    assert _point(values, index) == shown

@@ -114,6 +114,8 @@ def test_code_between_two_halves_of_a_sentence_joins_nothing():
     [
         "* Ability to label issues\n* Ability to close issues",
         "* A lens\n  from Paris\n* A lamp",
+        "- Apache 2.2;\n- GNOME 3.4 (neu);\n- PHP 5.4.",
+        "(a) passport;\n(b) visa (if any);\n(ii) photo.",
         "Whoever keeps the light may\nreturn at dawn.",
         "In a storm nobody should\nuse the lower stairs of the tower.",
         "The board decides in private,\npublic notices follow, and then we\nlet everybody know.",
