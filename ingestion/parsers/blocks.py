@@ -48,6 +48,9 @@ _DEEPEST_INDENT: Final = 8
 # Share of a line's letters: an arrow or a number may precede the link.
 _LINK_SHARE: Final = 0.8
 _LONGEST_LINK: Final = 120
+_STEPS: Final = frozenset("next prev previous up first last start contents index".split())
+_FEWEST_STEPS: Final = 2
+"""Links to neighbours (``rel``) in one line that make it a menu."""
 _LONGEST_TERM: Final = 80
 """Characters of a ``dt`` up to which it names what its ``dd`` says."""
 
@@ -122,6 +125,7 @@ class _BlockWriter:
         self._captions = 0
         self._heading = ""
         self._in_link = 0
+        self._steps = 0
         self._linked = 0
 
     def skips(self, node: LexborNode) -> bool:
@@ -145,7 +149,7 @@ class _BlockWriter:
             self._inline.append(text)
             self._linked += len("".join(text.split())) if self._in_link else 0
         elif tag == "a":
-            self._in_link = max(0, self._in_link + (1 if entering else -1))
+            self._visit_anchor(node, 1 if entering else -1)
         elif tag == "br":
             if entering:
                 self._inline.append("\n" if self._preformatted else _BREAK)
@@ -156,9 +160,9 @@ class _BlockWriter:
             self._visit_block(node, tag, entering=entering)
 
     def flush(self) -> None:
-        text, linked = "".join(self._inline), self._linked
+        text, linked, steps = "".join(self._inline), self._linked, self._steps
         self._inline.clear()
-        self._linked = 0
+        self._linked = self._steps = 0
         if self._preformatted:
             if text.strip():
                 start = self._builder.verbatim(text.strip("\n"))
@@ -176,9 +180,14 @@ class _BlockWriter:
             self._mark = ""
         else:
             self._builder.paragraph(text)
+        self._note(start, text, linked, steps)
+
+    def _note(self, start: int, text: str, linked: int, steps: int) -> None:
         if self._captions:
             self._builder.note(RegionKind.CAPTION, start)
-        if linked >= _LINK_SHARE * len("".join(text.split())) and len(text) <= _LONGEST_LINK:
+        if steps >= _FEWEST_STEPS:
+            self._builder.note(RegionKind.NAVIGATION, start)
+        elif linked >= _LINK_SHARE * len("".join(text.split())) and len(text) <= _LONGEST_LINK:
             self._builder.note_link()
 
     def _number(self, number: str) -> None:
@@ -186,6 +195,12 @@ class _BlockWriter:
             self._mark = f"{number} "
         else:
             self._inline.append(f"{number} ")
+
+    def _visit_anchor(self, node: LexborNode, step: int) -> None:
+        # Without an address it only marks a place, and may never be closed.
+        if node.attributes.get("href"):
+            self._in_link = max(0, self._in_link + step)
+            self._steps += step > 0 and (node.attributes.get("rel") or "").lower() in _STEPS
 
     def _text(self, node: LexborNode) -> str:
         text = node.text_content or ""
@@ -216,7 +231,7 @@ class _BlockWriter:
             self._mark = self._next_mark(node) if entering else ""
         elif tag in ("dt", "dd"):
             self._is_row = entering
-            self._is_term = entering and tag == "dt"
+            self._is_term = entering and tag == "dt" and not _is_entry(node)
 
     def _count(self, node: LexborNode, tag: str, step: int) -> None:
         if _is_caption(node):
@@ -251,6 +266,20 @@ class _BlockWriter:
 def _number(node: LexborNode, name: str, otherwise: int) -> int:
     value = node.attributes.get(name) or ""
     return int(value) if re.fullmatch(r"[0-9]{1,6}", value) else otherwise
+
+
+def _is_entry(term: LexborNode) -> bool:
+    """Whether a term is the entry of a table of contents: a link without an explanation."""
+    linked = sum(len(link.text()) for link in term.css("a[href]"))
+    if 2 * linked < len(term.text().strip()) or not linked:
+        return False
+    below = term.next
+    while below is not None and below.is_text_node:
+        below = below.next
+    first = below.first_child if below is not None and below.tag == "dd" else None
+    while first is not None and first.is_text_node and not (first.text_content or "").strip():
+        first = first.next
+    return first is None or first.tag == "dl"
 
 
 def _is_unread(node: LexborNode) -> bool:

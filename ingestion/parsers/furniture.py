@@ -246,7 +246,7 @@ def _navigation(lines: Sequence[TextLine], links: Collection[int]) -> Iterator[R
     Content extractors go further (jusText and trafilatura were tried on five sections of a
     handbook) and lose sidebars, lists, and sentences full of links, where answers are.
     """
-    texts = Counter(line.text for line in lines if line.start in links)
+    texts = Counter(line.text for line in lines if line.start in links and line.text[0] != "-")
     is_link = [line.start in links or _ADDRESS.fullmatch(line.text) is not None for line in lines]
     rest = [place for place, linked in enumerate(is_link) if not linked]
     first, last = (rest[0], rest[-1]) if rest else (len(lines), -1)

@@ -146,7 +146,7 @@ def _measure(root: LexborNode) -> _Block:
 
 
 def _close(block: _Block, parent: _Block, total: int) -> None:
-    if block.node.tag == "a":
+    if block.node.tag == "a" and block.node.attributes.get("href"):
         block.linked, block.links = block.text, 1
     if block.node.tag in ("h1", "h2"):
         block.titles += 1

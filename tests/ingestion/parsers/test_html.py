@@ -6,7 +6,7 @@ from selectolax.lexbor import LexborHTMLParser
 from ingestion.parsers.blocks import inline_text, is_silent, walk
 from ingestion.parsers.html import main_content
 from kb_project.text.regions import RegionKind, prose
-from tests.ingestion.parsers.conftest import headed
+from tests.ingestion.parsers.conftest import headed, of_kind
 
 PAGE = """\
 <!doctype html><html lang="en"><head><title>Tides | Harbour Office</title>
@@ -262,3 +262,41 @@ def test_inline_text_is_one_line():
 
     assert tree.body is not None
     assert inline_text(tree.body) == "ab c d e"
+
+
+def test_an_anchor_that_is_never_closed_makes_no_link_of_what_follows(read):
+    page = (
+        '<a id="ch3"/><h1>Oil</h1><p>It burns all night.</p>'
+        "<div><h3>Wicks</h3><ul><li>Trim one.</li><li>Trim two.</li></ul></div><p>Ring in fog.</p>"
+    )
+
+    document = read(page.encode(), "oil.html")
+
+    assert document.text == (
+        "Oil\n\nIt burns all night.\n\nWicks\n\n- Trim one.\n- Trim two.\n\nRing in fog."
+    )
+    assert of_kind(document, RegionKind.NAVIGATION) == []
+
+
+def test_a_line_that_leads_to_the_neighbours_of_a_page_is_navigation(read):
+    page = (
+        "<p>It begins.</p><p>Next: <a href=n rel=next>Fog</a>, Previous: <a href=p rel=prev>Oil</a>"
+        ", which you have read</p><p>It ends.</p>"
+    )
+
+    assert of_kind(read(page.encode(), "p.html"), RegionKind.NAVIGATION) == [
+        "Next: Fog, Previous: Oil, which you have read"
+    ]
+
+
+def test_entries_of_a_table_of_contents_define_nothing(read):
+    page = (
+        "<p>It begins.</p><dl><dt>1. <a href=a>Oil</a></dt>"
+        "<dd><dl><dt>1.1. <a href=b>Wicks</a></dt>"
+        "</dl></dd><dt><a href=c>Lens</a></dt><dd>Made of glass.</dd></dl><p>It ends.</p>"
+    )
+
+    document = read(page.encode(), "p.html")
+
+    assert document.text == ("It begins.\n\n1. Oil\n1.1. Wicks\n\nLens\nMade of glass.\n\nIt ends.")
+    assert of_kind(document, RegionKind.HEADING) == ["Lens"]
