@@ -28,16 +28,22 @@ LONGEST_SENTENCE: Final = 1_500
 Span = tuple[int, int]
 
 _CLOSING: Final = "\"'”’»)\\]」』）】》"
+# *2.1* begins a clause behind a clause or a whole one; in prose that is wrapped, it is a version.
+_CLAUSE: Final = r"\d{1,3}(?:\.\d{1,3}){1,4}\.?\s{1,4}"
+_ENTRY: Final = r"\(?(?:\d{1,3}|[a-z]|[ivx]{2,6})[.)]\s"
 _BOUNDARY: Final = regex.compile(
     rf"""
       (?P<wide>[。！？；｡]+|…{{2,}})[{_CLOSING}。！？]*
     | (?P<spaced>\.(?:\s\.){{2,}})[{_CLOSING}]*
-    | (?P<mark>[.!?…]+)[{_CLOSING}]*(?=\s|$)
+    | (?P<mark>[.!?…]+)[{_CLOSING}]*(?=\s|\Z)
     | (?P<blank>\n[^\S\n]*\n)
     | (?<=[;{{}}|])[^\S\n]*(?P<code>\n)
-    | (?P<line>\n)(?=[^\S\n]*(?:[-*•‣–]\s|\d{{1,3}}[.)]\s|[#|>]|```|//|/\*))
+    | (?P<line>\n)(?=[^\S\n]*(?:[-*•‣–]\s|[#|>]|```|//|/\*))
+    | (?P<entry>\n)(?=[^\S\n]*{_ENTRY})
+    | (?P<clause>\n)(?=[^\S\n]*{_CLAUSE}\p{{Lu}})
+      (?<=(?:[.;:,]|^[^\S\n]*(?:{_CLAUSE}|{_ENTRY})[^\n]{{1,300}})\n)
     """,
-    regex.VERBOSE,
+    regex.VERBOSE | regex.MULTILINE,
 )
 
 

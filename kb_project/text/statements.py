@@ -29,7 +29,9 @@ LONGEST_LEAD: Final = 240
 """Characters of a line that introduces a list."""
 
 # Twice in *- 1. Open the file.*
-_MARK: Final = regex.compile(r"(?:(?:[-*+•●◦▪‣·–—]|\(?\d{1,3}[.)]|\(?[a-z][.)])[^\S\n]+){1,2}")
+_MARK: Final = regex.compile(
+    r"(?:(?:[-*+•●◦▪‣·–—]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,6})[.)])[^\S\n]+){1,2}"
+)
 _ENTRY_BELOW: Final = regex.compile(rf"[^\S\n]*\n\s*{_MARK.pattern}")
 _STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】*_]*$")
 _LEADS: Final = (":", "：", ",", "，")

@@ -71,6 +71,20 @@ def test_sentences_end_where_a_reader_would_end_them(text, expected):
     assert sentences(text) == expected
 
 
+def test_clauses_on_lines_of_their_own_are_not_joined():
+    text = "1.1 Guests, if\n  (a) they pay\n    (ii) in cash\n1.2 Staff\nalways\n1.3 Dogs never"
+
+    assert sentences(text) == [
+        "1.1 Guests, if",
+        "(a) they pay",
+        "(ii) in cash",
+        "1.2 Staff\nalways\n1.3 Dogs never",
+    ]
+    assert sentences("It was released as version\n2.6 Linux could run it.") == [
+        "It was released as version\n2.6 Linux could run it."
+    ]
+
+
 def test_a_stretch_without_a_full_stop_is_cut_at_spaces():
     found = sentences("word " * 2_000)
 

@@ -314,3 +314,17 @@ def test_an_entry_of_one_word_says_something_below_a_line_that_introduces_it():
 
     assert by_kind(found, StatementKind.ENTRY) == ["licence", "homepage"]
     assert by_kind(statements("It burned.\n\n- Home\n- About"), StatementKind.ENTRY) == []
+
+
+def test_entries_with_letters_and_roman_numbers_are_entries():
+    text = (
+        "Guests may if:\n\n(a) they pay in cash;\n(b) they have\n  (i) a boat; or\n  (ii) a tent."
+    )
+    found = [one for one in statements(text) if one.kind is StatementKind.ENTRY]
+
+    assert [one.said for one in found] == [
+        "they pay in cash;",
+        "they have",
+        "a boat; or",
+        "a tent.",
+    ]
