@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final
 
 from selectolax.lexbor import LexborNode
@@ -51,6 +52,8 @@ _LONGEST_LINK: Final = 120
 _STEPS: Final = frozenset("next prev previous up first last start contents index".split())
 _FEWEST_STEPS: Final = 2
 """Links to neighbours (``rel``) in one line that make it a menu."""
+_MOST_NODES: Final = 60
+"""Nodes of a ``dt`` that are looked at: lists may be nested in it without end."""
 _LONGEST_TERM: Final = 80
 """Characters of a ``dt`` up to which it names what its ``dd`` says."""
 
@@ -270,8 +273,14 @@ def _number(node: LexborNode, name: str, otherwise: int) -> int:
 
 def _is_entry(term: LexborNode) -> bool:
     """Whether a term is the entry of a table of contents: a link without an explanation."""
-    linked = sum(len(link.text()) for link in term.css("a[href]"))
-    if 2 * linked < len(term.text().strip()) or not linked:
+    shown = linked = in_link = 0
+    for node, entering in islice(walk(term, skip=is_silent), _MOST_NODES):
+        if node.is_text_node:
+            length = len((node.text_content or "").strip())
+            shown, linked = shown + length, linked + length * bool(in_link)
+        elif node.tag == "a" and node.attributes.get("href"):
+            in_link += 1 if entering else -1
+    if not linked or 2 * linked < shown:
         return False
     below = term.next
     while below is not None and below.is_text_node:

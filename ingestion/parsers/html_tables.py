@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborNode
 from ingestion.parsers.tables import Field, Header, Row, is_value
 
 _LONGEST_CELL: Final = 400
-_WIDEST: Final = 200
+_WIDEST: Final = 100
 """Columns within which a cell may span others; a hostile page makes them span millions."""
 _SPACES: Final = re.compile(r"\s+")
 
