@@ -14,14 +14,19 @@ SELECT source_id FROM ingestion_relationship WHERE workspace_id = %(workspace)s 
 # Passages that name one of the entities, if another one does too. Symbols of source code assert
 # nothing.
 PASSAGES: Final[LiteralString] = """
+WITH passage AS MATERIALIZED (
+    SELECT id, document_id, ordinal, start, text, regions FROM ingestion_chunk
+     WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(
+           SELECT chunk_id FROM ingestion_mention
+            WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(
+                  SELECT id FROM ingestion_entity
+                   WHERE workspace_id = %(workspace)s AND id = ANY(%(entities)s::uuid[])
+                     AND chunk_count > 1 AND type <> ALL(%(silent)s::text[])))))
+)
 SELECT c.id, c.document_id, c.start, c.text, c.regions
-  FROM ingestion_chunk AS c
+  FROM passage AS c
   JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = c.document_id
- WHERE c.workspace_id = %(workspace)s AND c.id = ANY (ARRAY(
-       SELECT DISTINCT m.chunk_id FROM ingestion_entity AS e
-         JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
-        WHERE e.workspace_id = %(workspace)s AND e.id = ANY(%(entities)s::uuid[])
-          AND e.chunk_count > 1 AND e.type <> ALL(%(silent)s::text[])))
+   AND d.id = ANY (ARRAY(SELECT document_id FROM passage))
  ORDER BY d.created_at, d.id, c.ordinal
 """
 NAMES: Final[LiteralString] = """
@@ -39,6 +44,9 @@ TOGETHER: Final[LiteralString] = """
 WITH named AS MATERIALIZED (
     SELECT e.key, m.chunk_id FROM ingestion_entity AS e
       JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+       AND m.entity_id = ANY (ARRAY(
+           SELECT id FROM ingestion_entity
+            WHERE workspace_id = %(workspace)s AND key = ANY(%(keys)s::text[])))
      WHERE e.workspace_id = %(workspace)s AND e.key = ANY(%(keys)s::text[])
 )
 SELECT DISTINCT one.key, other.key FROM named AS one

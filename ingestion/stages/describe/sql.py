@@ -166,27 +166,38 @@ DELETE FROM ingestion_conflict AS c
 # The mentions most likely to introduce a changed entity: those in a document it names, then the
 # earliest in each document.
 INTRODUCTIONS: Final[LiteralString] = """
+WITH mention AS MATERIALIZED (
+    SELECT entity_id, chunk_id, document_id, start, "end", source = 'title' AS is_titled
+      FROM ingestion_mention
+     WHERE workspace_id = %(workspace)s AND entity_id = ANY (ARRAY(
+           SELECT id FROM ingestion_entity WHERE workspace_id = %(workspace)s AND is_changed))
+)
 SELECT entity_id, chunk_id, start, "end", is_titled FROM (
-    SELECT m.entity_id, m.chunk_id, m.start, m."end", m.source = 'title' AS is_titled,
-           row_number() OVER (PARTITION BY m.entity_id
-                              ORDER BY m.source = 'title' DESC, c.ordinal, m.start, d.title,
-                                       d.created_at, d.id) AS place
-      FROM ingestion_entity AS e
-      JOIN ingestion_mention AS m ON m.workspace_id = %(workspace)s AND m.entity_id = e.id
+    SELECT m.*, row_number() OVER (PARTITION BY m.entity_id
+                                   ORDER BY m.is_titled DESC, c.ordinal, m.start, d.title,
+                                            d.created_at, d.id) AS place
+      FROM mention AS m
       JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = m.chunk_id
+       AND c.id = ANY (ARRAY(SELECT chunk_id FROM mention))
       JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = m.document_id
-     WHERE e.workspace_id = %(workspace)s AND e.is_changed) AS ranked
+       AND d.id = ANY (ARRAY(SELECT document_id FROM mention))) AS ranked
  WHERE place <= %(most)s
  ORDER BY entity_id, place
 """
 
 BEST_EVIDENCE: Final[LiteralString] = """
+WITH evidence AS MATERIALIZED (
+    SELECT relationship_id, chunk_id, document_id, start, "end", kind, strength
+      FROM ingestion_evidence
+     WHERE workspace_id = %(workspace)s AND relationship_id = ANY (ARRAY(
+           SELECT id FROM ingestion_relationship WHERE workspace_id = %(workspace)s AND is_changed))
+)
 SELECT DISTINCT ON (v.relationship_id) v.relationship_id, v.chunk_id, v.start, v."end"
-  FROM ingestion_relationship AS r
-  JOIN ingestion_evidence AS v ON v.workspace_id = %(workspace)s AND v.relationship_id = r.id
+  FROM evidence AS v
   JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.id = v.chunk_id
+   AND c.id = ANY (ARRAY(SELECT chunk_id FROM evidence))
   JOIN ingestion_document AS d ON d.workspace_id = %(workspace)s AND d.id = v.document_id
- WHERE r.workspace_id = %(workspace)s AND r.is_changed
+   AND d.id = ANY (ARRAY(SELECT document_id FROM evidence))
  ORDER BY v.relationship_id, v.kind = 'stated' DESC, v.strength DESC, d.title, c.ordinal, v.start,
        d.created_at, d.id, v."end"
 """

@@ -45,15 +45,20 @@ WHERE workspace_id = %(workspace)s AND entity_id = ANY (%(entities)s::uuid[])
 COUNTS: Final[LiteralString] = """
 SELECT (SELECT count(*) FROM ingestion_entityposition
          WHERE workspace_id = %(workspace)s AND NOT is_approximate),
+       (SELECT count(*) FROM ingestion_entityposition WHERE workspace_id = %(workspace)s),
        (SELECT count(*) FROM ingestion_entity WHERE workspace_id = %(workspace)s)
 """
 
 # By name where the rank is equal, so that equal documents give equal pictures.
 WITHOUT_PLACE: Final[LiteralString] = """
-SELECT id FROM ingestion_entity AS entity
-WHERE workspace_id = %(workspace)s AND NOT EXISTS (
-      SELECT FROM ingestion_entityposition AS position
-       WHERE position.workspace_id = %(workspace)s AND position.entity_id = entity.id)
+WITH missing AS MATERIALIZED (
+    SELECT id FROM ingestion_entity AS entity
+     WHERE workspace_id = %(workspace)s AND NOT EXISTS (
+           SELECT FROM ingestion_entityposition AS position
+            WHERE position.workspace_id = %(workspace)s AND position.entity_id = entity.id)
+)
+SELECT id FROM ingestion_entity
+WHERE workspace_id = %(workspace)s AND id = ANY (ARRAY(SELECT id FROM missing))
 ORDER BY rank DESC, key, sense
 """
 LINKS_OF: Final[LiteralString] = """
@@ -104,9 +109,9 @@ def run(job: IngestionJob, _ports: Ports, progress: Progress) -> StageOutcome:
 def renew(workspace_id: UUID) -> int:
     """Bring the positions up to date; return how many changed."""
     with access.in_workspace(workspace_id), bulk_plans():
-        [(exact, entities)] = run_sql(COUNTS, {"workspace": workspace_id})
+        [(exact, placed, entities)] = run_sql(COUNTS, {"workspace": workspace_id})
         if is_kept(exact, entities):
-            new = _beside(workspace_id)
+            new = _beside(workspace_id) if placed < entities else {}
             _save(workspace_id, new)
             return len(new)
         graph = _load(workspace_id)
