@@ -189,16 +189,19 @@ def _load_collection(work: _Work, roots: Sequence[Row], digest: str) -> Tree:
     chunks = [id_ for id_, is_chunk, *_ in roots if is_chunk]
     nodes = [id_ for id_, is_chunk, *_ in roots if not is_chunk]
     values = {**work.values, "documents": [], "chunks": chunks}
-    items = {item.id: (item, vector) for item, vector in rows.leaf_items(values)}
+    items = {item.id: item for item in rows.leaf_items(values)}
     known: Known = {}
+    of_documents: dict[UUID, Vectors] = {}
     for document, node in rows.stored_nodes({**values, "nodes": nodes, "collection": True}):
         if document:
-            items[node.item.id] = node.item, node.vector
+            items[node.item.id] = node.item
+            of_documents[node.item.id] = node.vector
         elif work.is_current(node):
             known[node.digest] = node.summary, node.vector
     leaves = [items[row[0]] for row in roots if row[0] in items]
+    vectors = rows.LeafVectors(values, [leaf.id for leaf in leaves], of_documents)
     layout = rows.layouts({**values, "collection": True}).get(None, Layout())
-    return Tree(work.workspace_id, None, digest, *apart(leaves), known, layout)
+    return Tree(work.workspace_id, None, digest, leaves, vectors, known, layout)
 
 
 def leaves_digest(roots: Sequence[Row], fingerprint: str) -> str:

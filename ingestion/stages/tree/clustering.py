@@ -81,6 +81,9 @@ class Centres:
         may = ~self._is_empty if among is None else among & ~self._is_empty
         return int(np.argmax(np.where(may, self.means @ vector, -np.inf)))
 
+    def nearest_to(self, row: int) -> int:
+        return self.nearest(self._vectors[row])
+
 
 def layer(
     vectors: Vectors,

@@ -190,7 +190,7 @@ class Tree:
     document_id: UUID | None
     digest: str
     items: list[Item]
-    vectors: list[Vectors]
+    vectors: Sequence[Vectors]
     known: Known = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     nodes: list[Node] = field(default_factory=list)

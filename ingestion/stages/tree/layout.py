@@ -9,13 +9,17 @@ done again.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
+import numpy as np
+
 from ingestion.stages.tree.clustering import SMALLEST, Centres, Cluster, Rows
+from kb_project.llm.ports import Vectors
 
 MOST_JOINED: Final = 0.25
 """Share of the leaves that may have joined since the clustering."""
@@ -25,8 +29,67 @@ MOST_OVER: Final = 1.25
 """How far a cluster's texts may exceed the limit; they are cut to fit."""
 KEY_LENGTH: Final = 16
 
+FEW_MOVING: Final = 16
+"""Items that join clusters, up to which the vectors of others are sought, not all read."""
+NEAREST: Final = 20
+SLACK: Final = 0.01
+"""How much a product of vectors in half precision may differ at most."""
+
 # The probability of each member, by its key.
 Members = dict[str, float]
+
+
+class Leaves(Sequence[Vectors]):
+    """The vectors of very many leaves: one that has not been read is read with all others."""
+
+    @abstractmethod
+    def read(self, places: Iterable[int]) -> None:
+        """Read these, before they are looked at."""
+
+    @abstractmethod
+    def alike(self, vector: Vectors, most: int | None, least: float) -> list[int]:
+        """Where the largest products with a vector are, or all of at least ``least``."""
+
+
+class SoughtCentres:
+    """As ``Centres``, for few items among very many leaves: most means are not made.
+
+    A mean is no more like an item than its most similar member. So only clusters with a member that
+    is as similar as the best mean known are looked at.
+    """
+
+    def __init__(self, clusters: Sequence[Cluster], leaves: Leaves) -> None:
+        """``clusters`` may change while this is used."""
+        self._clusters, self._leaves = clusters, leaves
+        self._homes: defaultdict[int, set[int]] = defaultdict(set)
+        for place, one in enumerate(clusters):
+            self.renew(place, one)
+
+    def renew(self, place: int, rows: Iterable[int]) -> None:
+        for row in rows:
+            self._homes[row].add(place)
+
+    def nearest_to(self, item: int) -> int:
+        """The cluster whose mean is most similar."""
+        self._leaves.read([item])
+        vector = self._leaves[item]
+        near = self._products(self._leaves.alike(vector, NEAREST, -1.0), vector)
+        if near:
+            least = max(near.values()) - SLACK
+            near |= self._products(self._leaves.alike(vector, None, least), vector)
+        else:
+            near = self._products(range(len(self._leaves)), vector)
+        return max(near, key=lambda place: (near[place], -place))
+
+    def _products(self, leaves: Iterable[int], vector: Vectors) -> dict[int, float]:
+        """The products of a vector with the means of all clusters that have any of these leaves."""
+        homes = {place: [*self._clusters[place]] for leaf in leaves for place in self._homes[leaf]}
+        filled = {place: rows for place, rows in homes.items() if rows}
+        self._leaves.read({row for rows in filled.values() for row in rows})
+        return {
+            place: float(np.array([self._leaves[row] for row in rows]).mean(axis=0) @ vector)
+            for place, rows in filled.items()
+        }
 
 
 @dataclass(slots=True)
@@ -77,14 +140,21 @@ class Layout:
             for one in clusters
         ]
         held = set().union(*found)
-        centres = Centres(found, vectors)
-        for place, key in enumerate(keys):
-            if place not in held:
-                near = _joined(place, found, centres, vectors)
-                clusters[near][key] = 1.0
+        new = [place for place in range(len(keys)) if place not in held]
+        # Where none is to join a cluster, no vector is looked at.
+        if moving := len(new) + sum(len(one) == 1 for one in found):
+            centres: Centres | SoughtCentres = (
+                SoughtCentres(found, vectors)
+                if isinstance(vectors, Leaves) and moving <= FEW_MOVING
+                else Centres(found, vectors)
+            )
+            for place in new:
+                near = _joined(place, found, centres)
+                clusters[near][keys[place]] = 1.0
                 if number == 1:
-                    self.joined.add(key)
-        return _distinct(_without_lone(found, centres, vectors))
+                    self.joined.add(keys[place])
+            found = _without_lone(found, centres)
+        return _distinct(found)
 
 
 def digest_of_text(text: str) -> str:
@@ -110,15 +180,15 @@ def is_overlong(clusters: Iterable[Cluster], tokens: Sequence[int], limit: int) 
     )
 
 
-def _joined(item: int, clusters: Sequence[Cluster], centres: Centres, vectors: Rows) -> int:
+def _joined(item: int, clusters: Sequence[Cluster], centres: Centres | SoughtCentres) -> int:
     """Put an item into the cluster with the most similar mean, and return its place."""
-    near = centres.nearest(vectors[item])
+    near = centres.nearest_to(item)
     clusters[near][item] = 1.0
     centres.renew(near, clusters[near])
     return near
 
 
-def _without_lone(found: list[Cluster], centres: Centres, vectors: Rows) -> list[Cluster]:
+def _without_lone(found: list[Cluster], centres: Centres | SoughtCentres) -> list[Cluster]:
     """A cluster left with one item has nothing to summarise: the item joins another, for now."""
     homes: defaultdict[int, int] = defaultdict(int)
     for one in found:
@@ -134,7 +204,7 @@ def _without_lone(found: list[Cluster], centres: Centres, vectors: Rows) -> list
         filled -= 1
         homes[item] -= 1
         if not homes[item]:
-            _joined(item, found, centres, vectors)
+            _joined(item, found, centres)
             homes[item] += 1
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -12,15 +12,19 @@ from struct import Struct
 from typing import Any, Final, LiteralString
 from uuid import UUID
 
+import numpy as np
+from django.utils.functional import cached_property
+
 from ingestion.models import SummaryEdge, SummaryLayout, SummaryNode, SummaryTree
 from ingestion.stages.tree import sql
 from ingestion.stages.tree.growth import Item, Node, Quote, Summary, Tree, of_length_one
-from ingestion.stages.tree.layout import KEY_LENGTH, Layout
-from ingestion.vectors.chunks import vectors_of
+from ingestion.stages.tree.layout import KEY_LENGTH, Layout, Leaves
+from ingestion.vectors.chunks import literals, vectors_of
 from kb_project.llm.ports import Vectors
-from kb_project.sql import ROWS_AT_ONCE, packed_sql, run_sql
+from kb_project.sql import ROWS_AT_ONCE, bulk_plans, packed_sql, run_sql
 from kb_project.text.regions import Region, from_json
 from kb_project.text.words import one_line
+from workspaces import access
 
 EDGE: Final = Struct("!16sd")
 KEPT_REGIONS: Final = 1 << 12
@@ -51,14 +55,55 @@ def chunk_items(values: dict[str, Any]) -> Iterator[tuple[UUID, Item, Vectors]]:
         )
 
 
-def leaf_items(values: dict[str, Any]) -> Iterator[tuple[Item, Vectors]]:
-    """The passages of documents of one, without their texts, and their vectors."""
+def leaf_items(values: dict[str, Any]) -> Iterator[Item]:
+    """The passages of documents of one, without their texts."""
     for first in range(0, len(values["chunks"]), ROWS_AT_ONCE):
         chunks = values["chunks"][first : first + ROWS_AT_ONCE]
-        rows = packed_sql(sql.LEAVES, {**values, "chunks": chunks, "length": KEY_LENGTH})
-        vectors = _vectors([row[-1] for row in rows])
-        for (id_, digest, tokens, _), vector in zip(rows, vectors, strict=True):
-            yield Item(id_, is_chunk=True, text="", tokens=tokens, digest=digest), vector
+        rows = run_sql(sql.LEAVES, {**values, "chunks": chunks, "length": KEY_LENGTH})
+        for id_, digest, tokens in rows:
+            yield Item(id_, is_chunk=True, text="", tokens=tokens, digest=digest)
+
+
+class LeafVectors(Leaves):
+    """The vectors of stored leaves."""
+
+    def __init__(
+        self, values: dict[str, Any], leaves: Sequence[UUID], known: Mapping[UUID, Vectors]
+    ) -> None:
+        """``known`` are those of the leaves that are no passages."""
+        self._values, self._leaves, self._known = values, leaves, known
+        self._found = dict(known)
+
+    def __len__(self) -> int:
+        return len(self._leaves)
+
+    def __getitem__(self, place: Any) -> Any:
+        if self._leaves[place] not in self._found:
+            self.read(range(len(self)))
+        return self._found[self._leaves[place]]
+
+    def read(self, places: Iterable[int]) -> None:
+        chunks = [leaf for place in places if (leaf := self._leaves[place]) not in self._found]
+        for first in range(0, len(chunks), ROWS_AT_ONCE):
+            part = chunks[first : first + ROWS_AT_ONCE]
+            with access.in_workspace(self._values["workspace"]):
+                rows = packed_sql(sql.VECTORS, {**self._values, "chunks": part})
+            vectors = _vectors([row[1] for row in rows])
+            self._found.update(zip([row[0] for row in rows], vectors, strict=True))
+        # Of leaves that have been deleted meanwhile: a tree with one is not saved.
+        gone = np.zeros_like(next(iter(self._found.values()), np.zeros(1, np.float32)))
+        self._found.update((leaf, gone) for leaf in chunks if leaf not in self._found)
+
+    def alike(self, vector: Vectors, most: int | None, least: float) -> list[int]:
+        values = {**self._values, "vector": literals(vector[None])[0], "most": most, "least": least}
+        with access.in_workspace(self._values["workspace"]), bulk_plans():
+            found = [id_ for (id_,) in run_sql(sql.ALIKE, values)]
+        found += [id_ for id_, of in self._known.items() if float(of @ vector) >= least]
+        return [place for id_ in found if (place := self._places.get(id_)) is not None]
+
+    @cached_property
+    def _places(self) -> dict[UUID, int]:
+        return {leaf: place for place, leaf in enumerate(self._leaves)}
 
 
 @lru_cache(maxsize=KEPT_REGIONS)

@@ -9,7 +9,10 @@ from typing import Final, LiteralString
 # lost their edges. The writer is ignored if none is given, or if the document has not been read
 # again since: a change of model alone costs nothing.
 STALE_DOCUMENTS: Final[LiteralString] = """
-WITH leaves AS (
+WITH several AS MATERIALIZED (
+    SELECT document_id FROM ingestion_chunk WHERE workspace_id = %(workspace)s
+     GROUP BY document_id HAVING count(*) > 1
+), leaves AS (
     SELECT c.document_id, count(*) AS chunks, count(v.chunk_id) AS vectors,
            count(e.chunk_id) AS linked,
            encode(sha256(convert_to(
@@ -23,12 +26,13 @@ WITH leaves AS (
                   WHERE workspace_id = %(workspace)s AND chunk_id IS NOT NULL) AS e
         ON e.chunk_id = c.id
      WHERE c.workspace_id = %(workspace)s
+       AND c.document_id = ANY (ARRAY(SELECT document_id FROM several))
      GROUP BY c.document_id)
 SELECT leaves.document_id, leaves.digest, leaves.chunks
   FROM leaves
   LEFT JOIN ingestion_summarytree AS t
     ON t.workspace_id = %(workspace)s AND t.document_id = leaves.document_id
- WHERE leaves.chunks > 1 AND leaves.vectors = leaves.chunks
+ WHERE leaves.vectors = leaves.chunks
    AND (t.digest IS DISTINCT FROM leaves.digest OR leaves.linked < leaves.chunks
         OR t.writer <> %(writer)s::text AND NOT EXISTS (
             SELECT FROM ingestion_ingestionjob AS j
@@ -82,13 +86,23 @@ SELECT c.document_id, c.id, c.text, c.tokens, c.start, c.regions, halfvec_send(v
 # Passages that are the only ones of their documents, without their texts: of a hundred thousand, a
 # refresh summarises a few again.
 LEAVES: Final[LiteralString] = """
-SELECT c.id, left(encode(sha256(convert_to(c.text, 'UTF8')), 'hex'), %(length)s), c.tokens,
-       halfvec_send(v.vector)
-  FROM ingestion_chunk AS c
-  JOIN ingestion_chunkembedding AS v
-    ON v.workspace_id = %(workspace)s AND v.chunk_id = c.id AND v.fingerprint = %(fingerprint)s
-   AND v.chunk_id = ANY (%(chunks)s::uuid[])
- WHERE c.workspace_id = %(workspace)s AND c.id = ANY (%(chunks)s::uuid[])
+SELECT id, left(encode(sha256(convert_to(text, 'UTF8')), 'hex'), %(length)s), tokens
+  FROM ingestion_chunk
+ WHERE workspace_id = %(workspace)s AND id = ANY (%(chunks)s::uuid[])
+"""
+VECTORS: Final[LiteralString] = """
+SELECT chunk_id, halfvec_send(vector) FROM ingestion_chunkembedding
+ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+   AND chunk_id = ANY (%(chunks)s::uuid[])
+"""
+
+# The passages whose vectors have the largest products with one, %(most)s or all (null), down to a
+# least one.
+ALIKE: Final[LiteralString] = """
+SELECT chunk_id FROM ingestion_chunkembedding
+ WHERE workspace_id = %(workspace)s AND fingerprint = %(fingerprint)s
+   AND (vector <#> %(vector)s::halfvec) + 0 <= - %(least)s::float8
+ ORDER BY (vector <#> %(vector)s::halfvec) + 0 LIMIT %(most)s::bigint
 """
 
 # Nodes of some documents, of the tree over all documents, or by id.

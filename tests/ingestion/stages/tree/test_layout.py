@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from ingestion.stages.tree.clustering import layer
-from ingestion.stages.tree.layout import Layout, is_overlong, leaf_keys
+from ingestion.stages.tree.layout import FEW_MOVING, Layout, Leaves, is_overlong, leaf_keys
 from kb_project.llm.ports import Vectors
 from tests.ingestion.stages.tree.test_clustering import subjects
 
@@ -111,3 +114,66 @@ def test_every_leaf_is_somewhere_whatever_came_and_went(
 
     assert set().union(*found.values()) == set(range(len(now)))
     assert len({frozenset(one) for one in found.values()}) == len(found)
+
+
+class Shelved(Leaves):
+    """Leaves that tell which of them were read."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
+        self.looked_at: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looked_at.add(place)
+        return self.vectors[place]
+
+    def read(self, places: Iterable[int]) -> None:
+        self.looked_at.update(places)
+
+    def alike(self, vector: Vectors, most: int | None, least: float) -> list[int]:
+        products = self.vectors @ vector
+        order = np.argsort(-products, kind="stable")[:most].tolist()
+        return [place for place in order if products[place] >= least]
+
+
+def test_where_leaves_stay_none_is_looked_at():
+    vectors = subjects(30, 4)
+    layout, keys = clustered(vectors)
+    left = [place for place in range(len(keys)) if place != 7]
+    leaves = Shelved(vectors[left])
+
+    layout.arranged(1, [keys[place] for place in left], leaves)
+
+    assert not leaves.looked_at
+
+
+def test_a_new_leaf_is_compared_with_the_clusters_that_may_be_nearest():
+    vectors = subjects(60, 6)
+    layout, keys = clustered(vectors[:-1])
+    leaves = Shelved(vectors)
+
+    layout.arranged(1, [*keys, "new"], leaves)
+
+    assert 0 < len(leaves.looked_at) < len(vectors) // 4
+
+
+@settings(max_examples=25)
+@given(st.integers(4, 24), st.integers(0, 99), st.integers(1, FEW_MOVING // 2), st.data())
+def test_leaves_that_are_sought_join_the_same_clusters(
+    number: int, seed: int, new: int, data: st.DataObject
+):
+    vectors = subjects(number, 2, seed=seed)
+    layout, keys = clustered(vectors)
+    gone = data.draw(st.sets(st.sampled_from(keys), max_size=4))
+    left = [place for place, key in enumerate(keys) if key not in gone]
+    now = [*(keys[place] for place in left), *(f"new {place}" for place in range(new))]
+    others = subjects(new, 1, seed=seed + 1)
+    rows = np.concatenate([vectors[left], others])
+    stored = layout.as_json()
+
+    found = Layout.from_json(stored).arranged(1, now, Shelved(rows))
+
+    assert found == Layout.from_json(stored).arranged(1, now, rows)
