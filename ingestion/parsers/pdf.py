@@ -68,21 +68,28 @@ def read(source: Source) -> ParsedDocument:
 
 
 def page_boxes(
-    file: OpenFile, name: str, page_number: int, start_in_page: int, end_in_page: int
+    file: OpenFile,
+    name: str,
+    page_number: int,
+    page_length: int,
+    start_in_page: int,
+    end_in_page: int,
 ) -> list[Box]:
     """The boxes of a passage on its page, one (x0, y0, x1, y1) per line.
 
     In fractions of the page as it is shown, origin top left. Offsets are relative to the page's
-    ``PageSpan.start``. Raises ParseError for a file that cannot be opened or a missing page.
+    ``PageSpan.start``; none are found if its text does not have ``page_length`` characters, that is
+    if an earlier release read it another way. Raises ParseError for a file that cannot be opened or
+    a missing page.
     """
     with _opened(file, name) as document, _page(document, page_number, name) as page:
         text_page = page.get_textpage()
-        passage = read_page(text_page).units[start_in_page:end_in_page]
-        units = [unit for unit in passage if unit >= 0]
-        if not units:
+        content = read_page(text_page)
+        units = [unit for unit in content.units[start_in_page:end_in_page] if unit >= 0]
+        if not units or len(content.text) != page_length:
             return []
-        first = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, units[0])
-        last = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, units[-1])
+        first = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, min(units))
+        last = pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, max(units))
         count = text_page.count_rects(first, last - first + 1)
         rectangles = [text_page.get_rect(index) for index in range(count)]
         return merge_boxes(_on_screen(page, rectangle) for rectangle in rectangles)

@@ -18,16 +18,23 @@ from typing import Final
 
 from pypdfium2 import PdfTextPage
 
-from ingestion.parsers.pdf_lines import ENTRY, HYPHENS, PdfLine, lines_of, raw_text, with_tables
+from ingestion.parsers.pdf_lines import (
+    ENTRY,
+    HYPHENS,
+    OTHER_SIZE,
+    SAME_ROW,
+    PdfLine,
+    lines_of,
+    raw_text,
+)
+from ingestion.parsers.pdf_tables import PdfTable, Piece, with_tables
 
 _ENDS: Final = ".!?:;。！？：；…”\"'’)"
 _CJK: Final = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S*\Z")
 # Measured on reports, papers and letters: lines of one paragraph are up to 1.3 times the usual
-# distance apart, and text in another size differs by a sixth or more.
+# distance apart.
 _WIDER_GAP: Final = 1.35
-_OTHER_SIZE: Final = 1.16
-_SAME_ROW: Final = 0.3
 _INDENT: Final = 0.8
 _SHORT_LINE: Final = 0.85
 
@@ -69,13 +76,17 @@ class PageText:
 def read_page(page: PdfTextPage) -> PageText:
     raw = raw_text(page)
     writer = _PageWriter(raw)
-    lines = with_tables(page, lines_of(page, raw))
+    lines = lines_of(page, raw)
     usual = usual_distance(lines)
     edges = right_edges(lines)
     before: PdfLine | None = None
-    for line in lines:
-        writer.add(line, joint(before, line, usual, edges) if before else "")
-        before = line
+    for item in with_tables(page, lines):
+        if isinstance(item, PdfTable):
+            writer.add_table(item)
+            before = None
+        else:
+            writer.add(item, joint(before, item, usual, edges) if before else "\n\n")
+            before = item
     return writer.finish()
 
 
@@ -90,23 +101,30 @@ class _PageWriter:
 
     def add(self, line: PdfLine, joint: str) -> None:
         if joint == "\n\n":
-            self._close_paragraph()
-        self._put(joint, _SYNTHETIC)
-        if joint == "\n\n":
-            self._start = len(self._chars)
-        self._lines.append(line)
-        if line.labels is None or line.continues:
-            self._write(line, 0, len(line.text))
+            self._open_paragraph()
         else:
-            self._write_row(line, line.labels)
+            self._put(joint, _SYNTHETIC)
+        self._lines.append(line)
+        self._write(line, 0, len(line.text))
 
-    def _write_row(self, line: PdfLine, labels: Sequence[str]) -> None:
+    def add_table(self, table: PdfTable) -> None:
+        self._open_paragraph()
+        for number, row in enumerate(table.rows):
+            self._put("\n" if number else "", _SYNTHETIC)
+            self._write_row(row, table.labels if number else ())
+        self._paragraphs.append(Paragraph(self._start, len(self._chars), table.size, is_table=True))
+
+    def _write_row(self, row: Sequence[Sequence[Piece]], labels: Sequence[str]) -> None:
         """``Name: Ada; Role: Engineer``, like rows of other formats."""
-        for place, cell in enumerate(line.cells):
-            self._put("; " if place else "", _SYNTHETIC)
-            label = labels[place] if place < len(labels) else ""
-            self._put(f"{label}: " if label else "", _SYNTHETIC)
-            self._write(line, cell.start, cell.end)
+        filled = [place for place, cell in enumerate(row) if cell]
+        for number, place in enumerate(filled):
+            self._put("; " if number else "", _SYNTHETIC)
+            # A single cell names a part of the table and belongs to no column.
+            if len(filled) > 1 and labels and labels[place]:
+                self._put(f"{labels[place]}: ", _SYNTHETIC)
+            for piece, before in zip(row[place], (None, *row[place]), strict=False):
+                self._put(_space(before.line, piece.line) if before else "", _SYNTHETIC)
+                self._write(piece.line, piece.cell.start, piece.cell.end)
 
     def _write(self, line: PdfLine, start: int, end: int) -> None:
         done = start
@@ -120,6 +138,11 @@ class _PageWriter:
         self._close_paragraph()
         return PageText("".join(self._chars), self._units, tuple(self._paragraphs))
 
+    def _open_paragraph(self) -> None:
+        self._close_paragraph()
+        self._put("\n\n" if self._chars else "", _SYNTHETIC)
+        self._start = len(self._chars)
+
     def _close_paragraph(self) -> None:
         lines, self._lines = self._lines, []
         if lines and len(self._chars) > self._start:
@@ -129,7 +152,6 @@ class _PageWriter:
                     len(self._chars),
                     median(line.size for line in lines),
                     is_code=all(line.is_code for line in lines),
-                    is_table=all(line.labels is not None for line in lines),
                 )
             )
 
@@ -171,7 +193,7 @@ def usual_distance(lines: list[PdfLine]) -> float:
     distances = [
         distance
         for upper, lower in pairwise(lines)
-        if _SAME_ROW * upper.size
+        if SAME_ROW * upper.size
         < (distance := upper.bottom - lower.first_bottom)
         < 2.2 * max(upper.size, 1)
     ]
@@ -192,16 +214,14 @@ def joint(upper: PdfLine, lower: PdfLine, usual: float, edges: dict[int, float])
     """A space (nothing in Chinese), a new line, or a new paragraph."""
     distance = upper.bottom - lower.first_bottom
     is_near = 0 < distance <= _WIDER_GAP * usual
-    if upper.labels is not None or lower.labels is not None:
-        return _joint_of_rows(upper, lower)
     if is_near and lower.text[:1].islower() and _ADDRESS.search(upper.text):
         return ""
     small, large = sorted((upper.size, lower.size))
     # One of them may be just a name set like code, in the middle of a sentence.
     is_mixed = upper.is_code != lower.is_code and _flows_on(upper, lower) and _is_open(upper)
-    if small > 0 and large / small > _OTHER_SIZE and not (is_near and is_mixed):
+    if small > 0 and large / small > OTHER_SIZE and not (is_near and is_mixed):
         return "\n\n"
-    if abs(distance) < _SAME_ROW * upper.size:
+    if abs(distance) < SAME_ROW * upper.size:
         return " "
     if distance < 0:
         return _joint_of_columns(upper, lower)
@@ -210,14 +230,6 @@ def joint(upper: PdfLine, lower: PdfLine, usual: float, edges: dict[int, float])
     if 0 < _WIDER_GAP * usual < distance:
         return "\n\n"
     return _joint_in_block(upper, lower, edges)
-
-
-def _joint_of_rows(upper: PdfLine, lower: PdfLine) -> str:
-    if upper.labels is None or lower.labels is None:
-        return "\n\n"
-    if lower.continues:
-        return _space(upper, lower)
-    return "\n" if upper.bottom > lower.first_bottom else "\n\n"
 
 
 def _joint_of_columns(upper: PdfLine, lower: PdfLine) -> str:

@@ -1,13 +1,10 @@
-"""The lines of one PDF page from pdfium, with position, size and font.
-
-Lines whose words are aligned vertically after wide gaps are divided into the cells of a table.
-"""
+"""The lines of one PDF page from pdfium, with position, size and font, divided at wide gaps."""
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
@@ -15,29 +12,28 @@ from typing import Final
 import pypdfium2.raw as pdfium
 from pypdfium2 import PdfTextPage
 
-from ingestion.parsers.tables import is_header
-
 HYPHENS: Final = "\ufffe\x02"
 """pdfium's marks for a word hyphenated at a line's end."""
 ENTRY: Final = re.compile(r"(?:[•●◦▪‣·–—*\-]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\d{1,2}(?:\.\d{1,2})+)\s")
 """How a list entry begins."""
 
+# Measured on reports, papers and letters: text in another size differs by a sixth or more.
+OTHER_SIZE: Final = 1.16
+SAME_ROW: Final = 0.3
+"""Letter heights by which words of one row may be higher than others."""
+
 _LINE: Final = re.compile(r"[^\r\n]+")
-# Cells are at least this many letter heights apart.
 _CELL_GAP: Final = 0.55
+_WIDE_CELL_GAP: Final = 1.0
+"""Letter heights between cells, at least; a typewriter's words are farther apart."""
 _MONOSPACED: Final = re.compile(
     rb"mono|courier|consol|menlo|typewriter|cmtt|lmtt|nimbusmon|fixed|terminal|source ?code", re.I
 )
 _FIXED_PITCH: Final = 1
 _SAMPLES: Final = 4
 """Letters of a line whose font is checked."""
-# Cells of a column begin within this many points of each other, in at least this many rows.
-_SAME_COLUMN: Final = 3.0
-_FEWEST_ROWS: Final = 3
-_WIDE_ROWS: Final = 0.6
-"""Share of a table's rows divided by gaps; in the others, words begin at column edges."""
-_WORD: Final = re.compile(r"\S+")
-_LEADER: Final = re.compile(r"(?: ?\.){6,}|…")
+_CURRENCIES: Final = frozenset("$€£¥")
+"""Signs set apart from their amounts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +43,8 @@ class Cell:
     start: int
     end: int
     left: float
+    right: float
+    bottom: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,7 @@ class PdfLine:
 
     A hyphenated last word joins it to the whole next line, so its first letter may be higher
     (``first_bottom``) than its last (``bottom``). ``cells`` has several entries if wide gaps divide
-    the line. A table row has ``labels``, the names of its columns as far as known; one that
-    ``continues`` holds more of the last cell of the row before.
+    the line.
     """
 
     start: int
@@ -68,8 +65,6 @@ class PdfLine:
     size: float
     is_code: bool = False
     cells: tuple[Cell, ...] = ()
-    labels: tuple[str, ...] | None = None
-    continues: bool = False
 
 
 def raw_text(page: PdfTextPage) -> str:
@@ -84,7 +79,7 @@ def raw_text(page: PdfTextPage) -> str:
 
 
 def lines_of(page: PdfTextPage, raw: str) -> list[PdfLine]:
-    lines = []
+    lines: list[PdfLine] = []
     for match in _LINE.finditer(raw):
         text = match.group().strip(" \t\xa0\x00")
         if not text.strip(HYPHENS):
@@ -97,20 +92,44 @@ def lines_of(page: PdfTextPage, raw: str) -> list[PdfLine]:
         samples = letters[:: max(1, len(letters) // _SAMPLES)]
         boxes = [box_of(page, start + place) for place in samples or [0]]
         size = median(float(box.top - box.bottom) for box in boxes)
-        lines.append(
-            PdfLine(
-                start,
-                text,
-                first.left,
-                last.right,
-                first.bottom,
-                last.bottom,
-                size,
-                is_code=_is_monospaced(page, [start + place for place in samples]),
-                cells=tuple(_cells(page, start, text, size)),
-            )
+        line = PdfLine(
+            start,
+            text,
+            first.left,
+            last.right,
+            first.bottom,
+            last.bottom,
+            size,
+            is_code=_is_monospaced(page, [start + place for place in samples]),
+            cells=tuple(_cells(page, start, text, size)),
         )
+        if lines and _is_beside(lines[-1], line):
+            lines[-1] = _joined(lines[-1], line)
+        else:
+            lines.append(line)
     return lines
+
+
+def _is_beside(left: PdfLine, right: PdfLine) -> bool:
+    """Whether pdfium has divided one line, as it does where a gap is very wide."""
+    return (
+        left.is_code == right.is_code
+        and left.right < right.left
+        and abs(left.bottom - right.first_bottom) < SAME_ROW * left.size
+        and max(left.size, right.size) < OTHER_SIZE * min(left.size, right.size)
+    )
+
+
+def _joined(left: PdfLine, right: PdfLine) -> PdfLine:
+    shift = right.start - left.start
+    moved = (replace(cell, start=cell.start + shift, end=cell.end + shift) for cell in right.cells)
+    return replace(
+        left,
+        text=left.text.ljust(shift) + right.text,
+        right=right.right,
+        bottom=right.bottom,
+        cells=(*left.cells, *moved),
+    )
 
 
 def _is_monospaced(page: PdfTextPage, units: list[int]) -> bool:
@@ -131,14 +150,24 @@ def font_of(page: PdfTextPage, unit: int) -> tuple[bytes, int]:
 
 def _cells(page: PdfTextPage, start: int, text: str, size: float) -> Iterator[Cell]:
     """The stretches between wide gaps; the whole line if there are none."""
-    begin, left = 0, box_of(page, start).left
+    begin = 0
     for place, character in enumerate(text[1:-1], start=1):
-        if character in " \xa0":
-            after = box_of(page, start + place + 1).left
-            if after - box_of(page, start + place - 1).right > _CELL_GAP * size:
-                yield Cell(begin, place, left)
-                begin, left = place + 1, after
-    yield Cell(begin, len(text), left)
+        if character in " \xa0" and text[begin:place] not in _CURRENCIES:
+            before, after = box_of(page, start + place - 1), box_of(page, start + place + 1)
+            gap = (after.left - before.right) / max(size, 1)
+            if gap > _WIDE_CELL_GAP or (
+                gap > _CELL_GAP and not _is_monospaced(page, [start + place - 1, start + place + 1])
+            ):
+                yield cell_of(page, start, begin, place)
+                begin = place + 1
+    yield cell_of(page, start, begin, len(text))
+
+
+def cell_of(page: PdfTextPage, line: int, start: int, end: int) -> Cell:
+    """The stretch of a line that begins at the unit ``line``."""
+    first, last = box_of(page, line + start), box_of(page, line + end - 1)
+    # Turned text may run the other way.
+    return Cell(start, end, first.left, max(first.left, last.right), first.bottom)
 
 
 def box_of(page: PdfTextPage, unit: int) -> pdfium.FS_RECTF:
@@ -148,61 +177,3 @@ def box_of(page: PdfTextPage, unit: int) -> pdfium.FS_RECTF:
     if index >= 0:
         pdfium.FPDFText_GetLooseCharBox(page, index, box)
     return box
-
-
-def with_tables(page: PdfTextPage, lines: list[PdfLine]) -> list[PdfLine]:
-    """The lines, with table rows divided into columns and labelled."""
-    found: list[PdfLine] = []
-    place = 0
-    while place < len(lines):
-        rows = list(_rows_from(page, lines, place))
-        wide = sum(len(line.cells) > 1 for line in lines[place + 1 : place + len(rows)])
-        below = sum(not row.continues for row in rows) - 1
-        if below + 1 >= _FEWEST_ROWS and wide >= _WIDE_ROWS * below:
-            names = tuple(rows[0].text[cell.start : cell.end] for cell in rows[0].cells)
-            labels = names if _is_head(page, rows) and is_header(names) else ()
-            found += [replace(row, labels=labels) for row in rows]
-            found[-len(rows)] = replace(rows[0], labels=())
-        else:
-            rows = lines[place : place + 1]
-            found += rows
-        place += len(rows)
-    return found
-
-
-def _rows_from(page: PdfTextPage, lines: list[PdfLine], place: int) -> Iterator[PdfLine]:
-    """The lines from here on that are divided like the first."""
-    columns = [cell.left for cell in lines[place].cells]
-    if len(columns) < 2 or _LEADER.search(lines[place].text):
-        return
-    yield lines[place]
-    for line in lines[place + 1 :]:
-        if abs(line.left - columns[-1]) <= _SAME_COLUMN:
-            yield replace(line, cells=(Cell(0, len(line.text), line.left),), continues=True)
-            continue
-        cells = tuple(_cells_at(page, line, columns))
-        if len(cells) != len(columns) or ENTRY.match(line.text):
-            return
-        yield replace(line, cells=cells)
-
-
-def _cells_at(page: PdfTextPage, line: PdfLine, columns: Sequence[float]) -> Iterator[Cell]:
-    """The line divided at words on the columns' left edges; fewer cells if some are missing."""
-    if abs(line.left - columns[0]) > _SAME_COLUMN:
-        return
-    begin, left, wanted = 0, line.left, list(columns[1:])
-    for match in _WORD.finditer(line.text):
-        if not wanted:
-            break
-        at = box_of(page, line.start + match.start()).left
-        if match.start() and abs(at - wanted[0]) <= _SAME_COLUMN:
-            yield Cell(begin, match.start() - 1, left)
-            begin, left = match.start(), wanted.pop(0)
-    yield Cell(begin, len(line.text), left)
-
-
-def _is_head(page: PdfTextPage, rows: Sequence[PdfLine]) -> bool:
-    """Whether the first row's last column is set in another font than the rows below."""
-    whole = [row for row in rows if not row.continues]
-    first, *others = (font_of(page, row.start + row.cells[-1].start) for row in whole)
-    return others.count(first) * 2 < len(others)

@@ -119,10 +119,10 @@ class ParserSandbox:
         return found
 
     def page_boxes(
-        self, path: Path, page_number: int, start_in_page: int, end_in_page: int
+        self, path: Path, page_number: int, page_length: int, start_in_page: int, end_in_page: int
     ) -> list[tuple[float, float, float, float]]:
         """``pdf.page_boxes`` in the sandbox. Raises ParseError."""
-        arguments = (page_number, start_in_page, end_in_page)
+        arguments = (page_number, page_length, start_in_page, end_in_page)
         request = Request("page_boxes", path.name, _PAGE_LIMITS, arguments)
         return self._ask(request, path, wire.BOXES, wire.boxes_from_bytes)
 

@@ -190,7 +190,7 @@ def _divides(first: Row, second: Row) -> bool:
     for at, cell in enumerate(second):
         above = first[at] if at < len(first) else ""
         is_part = above is None or (at + 1 < len(first) and first[at + 1] is None)
-        if (cell and _NUMBER.fullmatch(cell)) or not (is_part or not cell or cell == above):
+        if (cell and is_number(cell)) or not (is_part or not cell or cell == above):
             return False
         parts += bool(is_part and cell)
     return parts > 1
@@ -217,8 +217,8 @@ def _is_form(first: Row, second: Row) -> bool:
         return other[-1] in ":：" and value[-1] not in ":："
     if any(rest) or any(second[2:]):
         return False
-    is_worded = not (_NUMBER.fullmatch(name) or _NUMBER.fullmatch(other))
-    return is_worded and is_value(value) and not _NUMBER.fullmatch(below or "")
+    is_worded = not (is_number(name) or is_number(other))
+    return is_worded and is_value(value) and not is_number(below or "")
 
 
 def write_row(builder: TextBuilder, row: str, *, longest: int) -> None:
@@ -239,20 +239,32 @@ def is_caption(first: Row, second: Row) -> bool:
 
 
 def is_header(row: Row) -> bool:
-    """Whether it has two or more short, distinct labels; next to words, years count as labels.
+    """Whether it has two or more short, distinct labels.
 
-    >>> is_header(["Region", "2023", "2024"]), is_header(["Bergen", "17.5"])
-    (True, False)
+    Years count as labels next to words or an empty corner.
+
+    >>> is_header(["Region", "2023", "2024"]), is_header(["", "2023", "2024"])
+    (True, True)
+    >>> is_header(["Bergen", "17.5"])
+    False
     """
     labels = [cell for cell in row if cell]
-    words = [label for label in labels if not _NUMBER.fullmatch(label)]
+    words = [label for label in labels if not is_number(label)]
     return (
         len(labels) >= 2
-        and bool(words)
+        and (bool(words) or not row[0])
         and len({label.casefold() for label in labels}) == len(labels)
         and all(len(label) <= _LONGEST_LABEL for label in labels)
-        and all(label in words or _YEAR.fullmatch(label) for label in labels)
+        and all(label in words or is_year(label) for label in labels)
     )
+
+
+def is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def is_year(cell: str) -> bool:
+    return _YEAR.fullmatch(cell) is not None
 
 
 def _filled(row: Row) -> int:

@@ -221,7 +221,7 @@ def page_marks(*, version: DocumentVersion, number: int, span: tuple[int, int]) 
     if start >= end:
         return []
     try:
-        found = default_sandbox().page_boxes(_blob(version), number, start, end)
+        found = default_sandbox().page_boxes(_blob(version), number, page[2] - page[1], start, end)
     except ParseError:
         return []  # the page is shown without marks; the text tab marks the same words
     return [

@@ -148,7 +148,7 @@ def test_too_many_pages_are_refused(refuse):
 def boxes_for(path, document, words):
     page = document.pages[0]
     start = document.text.index(words) - page.start
-    return page_boxes(path, 1, start, start + len(words))
+    return page_boxes(path, 1, page.end - page.start, start, start + len(words))
 
 
 def test_boxes_lie_on_the_words(write, read):
@@ -189,7 +189,14 @@ def test_boxes_find_a_word_after_a_joined_one(write, read):
 
 
 def test_an_empty_passage_has_no_boxes(write):
-    assert page_boxes(write(make_pdf([page_of("Text.")])), 1, 2, 2) == []
+    assert page_boxes(write(make_pdf([page_of("Text.")])), 1, 5, 2, 2) == []
+
+
+def test_a_page_that_was_read_in_another_way_has_no_boxes(write):
+    path = write(make_pdf([page_of("Text.")]))
+
+    assert page_boxes(path, 1, 5, 0, 4)
+    assert page_boxes(path, 1, 6, 0, 4) == []
 
 
 def test_a_page_is_drawn_in_the_width_asked_for(write):

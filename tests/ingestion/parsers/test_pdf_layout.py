@@ -138,7 +138,7 @@ def test_each_words_box_lies_on_its_own_line(write):
         lefts = []
         for word in row.split():
             start = text.index(word)
-            ((x0, y0, x1, y1),) = page_boxes(path, 1, start, start + len(word))
+            ((x0, y0, x1, y1),) = page_boxes(path, 1, len(text), start, start + len(word))
             assert y0 < base <= y1 + 0.001
             assert y1 - y0 < 14.4 / 800
             lefts.append((x0, x1))

@@ -250,7 +250,7 @@ def test_pages_are_drawn_and_boxes_found_in_the_sandbox(write, sandbox):
     path = write(make_pdf([text_page((12, 72, 700, "The gallery door"))]))
 
     assert sandbox.render_page(path, 1, 200).startswith(b"\x89PNG")
-    ((x0, y0, x1, y1),) = sandbox.page_boxes(path, 1, 4, 11)
+    ((x0, y0, x1, y1),) = sandbox.page_boxes(path, 1, 16, 4, 11)
     assert 0 < x0 < x1 < 1
     assert 0 < y0 < y1 < 1
 
