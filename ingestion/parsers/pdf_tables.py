@@ -106,16 +106,29 @@ def with_tables(page: PdfTextPage, lines: Sequence[PdfLine]) -> Iterator[PdfLine
     """The lines in order; those of a table have become one."""
     place = 0
     while place < len(lines):
-        grid = _Grid(page)
-        if len(lines[place].cells) > 1:
-            grid.fill(lines[place : place + _MOST_LINES])
-        rows = grid.rows()
-        if len(rows) >= _FEWEST_ROWS and _is_table(rows) and not _is_list(rows):
-            yield PdfTable(rows, _labels(page, rows), median(line.size for line in grid.lines))
+        grid = _grid_at(page, lines, place)
+        # A line of names, each over several columns, would make one of them.
+        below = _grid_at(page, lines, place + 1) if grid else None
+        if grid and (below is None or grid.width >= below.width):
+            names = grid.names(lines[place - 1] if place else None)
+            size = median(line.size for line in grid.lines)
+            rows = grid.rows()
+            yield PdfTable(rows, names if _is_head(page, rows, names) else (), size)
             place += len(grid.lines)
         else:
             yield lines[place]
             place += 1
+
+
+def _grid_at(page: PdfTextPage, lines: Sequence[PdfLine], place: int) -> _Grid | None:
+    """The table whose first line this is, if it is one."""
+    if place >= len(lines) or len(lines[place].cells) < 2:
+        return None
+    grid = _Grid(page)
+    grid.fill(lines[place : place + _MOST_LINES])
+    rows = grid.rows()
+    is_table = len(rows) >= _FEWEST_ROWS and _is_table(rows) and not _is_list(rows)
+    return grid if is_table else None
 
 
 class _Grid:
@@ -126,6 +139,10 @@ class _Grid:
         self.lines: list[PdfLine] = []
         self._columns: list[_Column] = []
         self._rows: list[_Row] = []
+
+    @property
+    def width(self) -> int:
+        return len(self._columns)
 
     def rows(self) -> tuple[tuple[TableCell, ...], ...]:
         return tuple(row.cells(self._columns) for row in self._with_whole_names())
@@ -143,6 +160,30 @@ class _Grid:
             else:
                 before = None
                 yield whole
+
+    def names(self, above: PdfLine | None) -> tuple[str, ...]:
+        """The words of the first row, each after those that stand over several columns in the line
+        above: *Weekdays First*, *Weekdays Last*."""
+        names = list(map(_text, self.rows()[0]))
+        if above is None or not self._is_near(above, self._rows[0]):
+            return tuple(names)
+        named = [number for number, name in enumerate(names) if name]
+        each = len(named) // len(above.cells)
+        groups = [named[n * each : (n + 1) * each] for n in range(len(above.cells))]
+        if each * len(groups) == len(named) > len(groups) > 1 and all(
+            map(self._is_over, above.cells, groups)
+        ):
+            for cell, group in zip(above.cells, groups, strict=True):
+                for number in group:
+                    names[number] = f"{above.text[cell.start : cell.end]} {names[number]}"
+        return tuple(names)
+
+    def _is_over(self, cell: Cell, group: Sequence[int]) -> bool:
+        left, right = self._columns[group[0]].left, self._columns[group[-1]].right
+        return left <= (cell.left + cell.right) / 2 <= right
+
+    def _is_near(self, line: PdfLine, row: _Row) -> bool:
+        return abs(row.lowest - line.cells[0].bottom) <= _FARTHEST * line.size
 
     def fill(self, lines: Sequence[PdfLine]) -> None:
         """Take lines as long as they fit."""
@@ -165,7 +206,7 @@ class _Grid:
         is_first = line.cells[0].left < self._columns[0].right
         if is_first and len(line.cells) == 1 and line.size > OTHER_SIZE * self.lines[-1].size:
             return False
-        return abs(self._rows[-1].lowest - line.cells[0].bottom) <= _FARTHEST * line.size
+        return self._is_near(line, self._rows[-1])
 
     def _divided(self, line: PdfLine) -> PdfLine:
         """The line, divided also where words begin at the left edges of columns."""
@@ -301,14 +342,12 @@ def _is_list(rows: Sequence[Sequence[TableCell]]) -> bool:
     return (is_pair and 2 * marked > len(rows)) or (ascends and all(map(_PAGE.fullmatch, last)))
 
 
-def _labels(page: PdfTextPage, rows: Sequence[Sequence[TableCell]]) -> tuple[str, ...]:
-    """The first row's words if they name the columns."""
-    names = tuple(map(_text, rows[0]))
-    is_head = any(
+def _is_head(page: PdfTextPage, rows: Sequence[Sequence[TableCell]], names: Sequence[str]) -> bool:
+    """Whether the first row names the columns."""
+    return is_header(names) and any(
         head and below and (_is_set_apart(page, head, below) or _counts(_text(head), below))
         for head, below in zip(rows[0], _columns(rows[1:]), strict=True)
     )
-    return names if is_head and is_header(names) else ()
 
 
 def _is_set_apart(page: PdfTextPage, head: TableCell, below: Sequence[TableCell]) -> bool:

@@ -4,7 +4,7 @@ with the list that it introduces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -92,7 +92,7 @@ def fitting(
             return [one.candidate]
     if headed and headed.fit >= most:
         return headed.entries
-    return best if most >= FITS else []
+    return _asked_for(best, gathered.sought.terms) if most >= FITS else []
 
 
 def _counts(before: str, entries: Sequence[Candidate]) -> bool:
@@ -117,7 +117,7 @@ def _rows_named(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]
         return []
     rows = _short_lists(gathered).get(best.group, [])
     same = [one for one in rows if one.labels == best.labels]
-    return same if len(same) > 1 else []
+    return _asked_for(same, gathered.sought.terms) if len(same) > 1 else []
 
 
 def _introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
@@ -164,3 +164,14 @@ def _short_lists(gathered: Gathered) -> dict[tuple[UUID, int], list[Candidate]]:
         for key, entries in shown.items()
         if sum(length_of(one.said) for one in entries) <= MOST_WORDS
     }
+
+
+def _asked_for(entries: Sequence[Candidate], asked: Collection[str]) -> Sequence[Candidate]:
+    """Return the rows of a table whose values have most of the question's terms, if some have any
+    that others lack: *the reserves at the end of 2024*; of other lists, all entries."""
+    if not all(one.labels for one in entries):
+        return entries
+    values = [set(terms(one.said)).difference(terms(one.labels)) for one in entries]
+    telling = {term for term in asked if not all(term in own for own in values)}
+    held = [len(telling & own) for own in values]
+    return [one for one, count in zip(entries, held, strict=True) if count == max(held)]

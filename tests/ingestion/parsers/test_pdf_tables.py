@@ -95,6 +95,20 @@ def test_a_line_that_names_a_part_of_a_table_belongs_to_no_column():
     assert text.endswith("\nCosts\nAccount: Fuel; 2025: 440; 2024: 20")
 
 
+def test_a_name_over_several_columns_is_part_of_the_name_of_each():
+    text = read(
+        *table([["Weekdays", "Sundays"]], at=[235, 385], align="middle", top=714),
+        *table(
+            [["", "First", "Last", "First", "Last"], ["Quay", "5:40", "23:15", "7:00", "21:30"],
+             ["Island", "6:30", "", "8:05", ""], ["Fort", "6:45", "22:50", "8:20", "21:05"]],
+            at=[100, 210, 260, 360, 410],
+            align="middle",
+        ),
+    )  # fmt: skip
+
+    assert "Island; Weekdays First: 6:30; Sundays First: 8:05" in text
+
+
 def test_a_currency_before_its_amount_is_no_column():
     lines = table(ACCOUNTS, at=[150, 300, 420], align="right")
     signs = [(SIZE, 250.0, 700 - 14 * row, "$") for row in (1, 2, 3)]

@@ -248,3 +248,29 @@ def test_a_question_for_what_a_column_is_called_gets_every_row(question, names):
     assert [one.split("; ")[0] for one in said(choice)] == [
         f"Who paid for the lens: {name}" for name in names
     ]
+
+
+YEARS = "\n".join(
+    f"Year: {year} ({state}); Result: {result}; Reserves: {left}"
+    for year, state, result, left in [
+        (2023, "actual", "£16", "£428"),
+        (2024, "actual", "£12", "£359"),
+        (2025, "forecast", "£22", "£381"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "years"),
+    [
+        ("What were the reserves at the end of 2024?", ["2024"]),
+        ("What were the actual reserves?", ["2023", "2024"]),
+        ("What are the reserves of each year?", ["2023", "2024", "2025"]),
+    ],
+)
+def test_a_question_for_a_list_gets_the_rows_whose_values_it_names(question, years):
+    made = gathered(question, hit(YEARS, regions=(Region(RegionKind.TABLE, 0, len(YEARS)),)))
+
+    choice = extractive.choose(made, ranking_of(made, shares=[0.3, 0.4, 0.3], probability=1.0))
+
+    assert [one.split()[1] for one in said(choice)] == years
