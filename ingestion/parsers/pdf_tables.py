@@ -17,6 +17,7 @@ import regex
 from pypdfium2 import PdfTextPage
 
 from ingestion.parsers.pdf_lines import (
+    HYPHENS,
     OTHER_SIZE,
     SAME_ROW,
     Cell,
@@ -45,6 +46,7 @@ at least."""
 _PROSE: Final = 40
 """Characters of a cell of running text, in which wide gaps are those of justified lines."""
 _LEADER: Final = regex.compile(r"(?: ?\.){6,}|…")
+_CUT: Final = regex.compile(f"[{HYPHENS}]")
 _WORD: Final = regex.compile(r"(?<=[ \xa0])\S+")
 _MARK: Final = regex.compile(r"\(?\w{1,3}[.)]|[^\w\s]")
 _PAGE: Final = regex.compile(r"\d{1,4}|[ivxlc]{1,6}")
@@ -59,7 +61,8 @@ class Piece:
 
     @property
     def text(self) -> str:
-        return self.line.text[self.cell.start : self.cell.end]
+        """Its words, those cut at the line's end joined."""
+        return _CUT.sub("", self.line.text[self.cell.start : self.cell.end])
 
 
 TableCell = tuple[Piece, ...]
