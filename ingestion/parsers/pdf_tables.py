@@ -62,7 +62,8 @@ class Piece:
     @property
     def text(self) -> str:
         """Its words, those cut at the line's end joined."""
-        return _CUT.sub("", self.line.text[self.cell.start : self.cell.end])
+        text: str = _CUT.sub("", self.line.text[self.cell.start : self.cell.end])
+        return text
 
 
 TableCell = tuple[Piece, ...]
