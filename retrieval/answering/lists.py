@@ -166,11 +166,11 @@ def _short_lists(gathered: Gathered) -> dict[tuple[UUID, int], list[Candidate]]:
     }
 
 
-def _asked_for(entries: Sequence[Candidate], asked: Collection[str]) -> Sequence[Candidate]:
+def _asked_for(entries: Sequence[Candidate], asked: Collection[str]) -> list[Candidate]:
     """Return the rows of a table whose values have most of the question's terms, if some have any
     that others lack: *the reserves at the end of 2024*; of other lists, all entries."""
     if not all(one.labels for one in entries):
-        return entries
+        return [*entries]
     values = [set(terms(one.said)).difference(terms(one.labels)) for one in entries]
     telling = {term for term in asked if not all(term in own for own in values)}
     held = [len(telling & own) for own in values]
