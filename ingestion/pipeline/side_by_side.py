@@ -8,7 +8,6 @@ rows are written in any order, since a stage begins only after those that it ``N
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -41,10 +40,6 @@ NEEDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """What each stage reads the work of; of those that may begin, the first here does, so that the
 longest chain never waits."""
-
-SHARE: Final = 0.000_5
-"""Seconds that a stage runs in this process while the other waits to: a tenth of Python's own. Rows
-arrive in thousands of pieces, and for each the one that reads them waits so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +77,10 @@ def run(runs: Sequence[StageRun], run_one: Callable[[StageRun], Tally]) -> Tally
                 connection.close()
                 give_back()
 
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(SHARE)
-    try:
-        with ThreadPoolExecutor(1, "beside") as thread:
-            beside = thread.submit(copy_context().run, work)
-            work()
-            beside.result()
-    finally:
-        sys.setswitchinterval(usual)
+    with ThreadPoolExecutor(1, "beside") as thread:
+        beside = thread.submit(copy_context().run, work)
+        work()
+        beside.result()
     return plan.tally()
 
 
