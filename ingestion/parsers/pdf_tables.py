@@ -8,7 +8,7 @@ the middle, or full of numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from statistics import median
 from typing import Final
@@ -89,7 +89,7 @@ class _Column:
 
 @dataclass(slots=True)
 class _Row:
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[Piece]
 
     @property
     def lowest(self) -> float:
@@ -108,20 +108,19 @@ class _Row:
 
 def with_tables(page: PdfTextPage, lines: Sequence[PdfLine]) -> Iterator[PdfLine | PdfTable]:
     """The lines in order; those of a table have become one."""
-    place = 0
+    place, grid = 0, _grid_at(page, lines, 0)
     while place < len(lines):
-        grid = _grid_at(page, lines, place)
         # A line of names, each over several columns, would make one of them.
-        below = _grid_at(page, lines, place + 1) if grid else None
+        below = _grid_at(page, lines, place + 1)
         if grid and (below is None or grid.width >= below.width):
             names = grid.names(lines[place - 1] if place else None)
             size = median(line.size for line in grid.lines)
-            rows = grid.rows()
-            yield PdfTable(rows, names if _is_head(page, rows, names) else (), size)
+            yield PdfTable(grid.rows, names if _is_head(page, grid.rows, names) else (), size)
             place += len(grid.lines)
+            grid = _grid_at(page, lines, place)
         else:
             yield lines[place]
-            place += 1
+            place, grid = place + 1, below
 
 
 def _grid_at(page: PdfTextPage, lines: Sequence[PdfLine], place: int) -> _Grid | None:
@@ -130,7 +129,7 @@ def _grid_at(page: PdfTextPage, lines: Sequence[PdfLine], place: int) -> _Grid |
         return None
     grid = _Grid(page)
     grid.fill(lines[place : place + _MOST_LINES])
-    rows = grid.rows()
+    rows = grid.rows
     is_table = len(rows) >= _FEWEST_ROWS and _is_table(rows) and not _is_list(rows)
     return grid if is_table else None
 
@@ -141,15 +140,13 @@ class _Grid:
     def __init__(self, page: PdfTextPage) -> None:
         self._page = page
         self.lines: list[PdfLine] = []
+        self.rows: tuple[tuple[TableCell, ...], ...] = ()
         self._columns: list[_Column] = []
         self._rows: list[_Row] = []
 
     @property
     def width(self) -> int:
         return len(self._columns)
-
-    def rows(self) -> tuple[tuple[TableCell, ...], ...]:
-        return tuple(row.cells(self._columns) for row in self._with_whole_names())
 
     def _with_whole_names(self) -> Iterator[_Row]:
         """The rows, those whose first cell has several lines joined, if rows are farther apart."""
@@ -168,7 +165,7 @@ class _Grid:
     def names(self, above: PdfLine | None) -> tuple[str, ...]:
         """The words of the first row, each after those that stand over several columns in the line
         above: *Weekdays First*, *Weekdays Last*."""
-        names = list(map(_text, self.rows()[0]))
+        names = list(map(_text, self.rows[0]))
         if above is None or not self._is_near(above, self._rows[0]):
             return tuple(names)
         named = [number for number, name in enumerate(names) if name]
@@ -200,6 +197,7 @@ class _Grid:
             for cell in line.cells:
                 self._place(Piece(line, cell))
         self._drop_last_words()
+        self.rows = tuple(row.cells(self._columns) for row in self._with_whole_names())
 
     def _follows(self, line: PdfLine) -> bool:
         """Whether it is near the last row, and no heading between two tables."""

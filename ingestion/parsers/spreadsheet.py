@@ -17,11 +17,7 @@ from python_calamine import (
 )
 
 from ingestion.parsers import refusals
-from ingestion.parsers.archive import (
-    check_archive,
-    describe_opendocument,
-    describe_openxml,
-)
+from ingestion.parsers.archive import check_archive, describe_opendocument, describe_openxml
 from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source
 from ingestion.parsers.formats import FORMATS, ODS, XLS

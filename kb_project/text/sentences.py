@@ -30,7 +30,9 @@ Span = tuple[int, int]
 _CLOSING: Final = "\"'”’»)\\]」』）】》"
 # *2.1* begins a clause behind a clause or a whole one; in prose that is wrapped, it is a version.
 _CLAUSE: Final = r"\d{1,3}(?:\.\d{1,3}){1,4}\.?\s{1,4}"
-_ENTRY: Final = r"\(?(?:\d{1,3}|[a-z]|[ivx]{2,6})[.)]\s"
+ENTRY_NUMBER: Final = r"\(?(?:\d{1,3}|[a-z]|[ivx]{2,6})[.)]"
+"""*2.*, *(b)*, *iv)* before the entry of a list."""
+_ENTRY: Final = rf"{ENTRY_NUMBER}\s"
 _BOUNDARY: Final = regex.compile(
     rf"""
       (?P<wide>[。！？；｡]+|…{{2,}})[{_CLOSING}。！？]*

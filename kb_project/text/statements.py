@@ -17,7 +17,13 @@ from typing import Final
 import regex
 
 from kb_project.text.regions import LABEL, Region, RegionKind, bare, prose
-from kb_project.text.sentences import Span, breaks_off, is_reference, sentence_spans
+from kb_project.text.sentences import (
+    ENTRY_NUMBER,
+    Span,
+    breaks_off,
+    is_reference,
+    sentence_spans,
+)
 from kb_project.text.words import terms
 
 FEWEST_TERMS: Final = 3
@@ -29,9 +35,7 @@ LONGEST_LEAD: Final = 240
 """Characters of a line that introduces a list."""
 
 # Twice in *- 1. Open the file.*
-_MARK: Final = regex.compile(
-    r"(?:(?:[-*+•●◦▪‣·–—]|\(?(?:\d{1,3}|[a-z]|[ivx]{2,6})[.)])[^\S\n]+){1,2}"
-)
+_MARK: Final = regex.compile(rf"(?:(?:[-*+•●◦▪‣·–—]|{ENTRY_NUMBER})[^\S\n]+){{1,2}}")
 _ENTRY_BELOW: Final = regex.compile(rf"[^\S\n]*\n\s*{_MARK.pattern}")
 _STOP: Final = regex.compile(r"[.!?…。！？；][\"'”’»)\]」』）】*_]*$")
 _LEADS: Final = (":", "：", ",", "，")

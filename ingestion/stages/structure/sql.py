@@ -138,14 +138,14 @@ WITH member AS MATERIALIZED (
 ), link AS MATERIALIZED (
     SELECT id, source_id, target_id FROM ingestion_relationship
     WHERE workspace_id = %(workspace)s AND %(topics)s::uuid[] IS NULL
-    UNION ALL
+    UNION ALL (
     SELECT id, source_id, target_id FROM ingestion_relationship
     WHERE workspace_id = %(workspace)s AND %(topics)s::uuid[] IS NOT NULL
       AND source_id = ANY (ARRAY(SELECT entity_id FROM member))
     UNION
     SELECT id, source_id, target_id FROM ingestion_relationship
     WHERE workspace_id = %(workspace)s AND %(topics)s::uuid[] IS NOT NULL
-      AND target_id = ANY (ARRAY(SELECT entity_id FROM member))
+      AND target_id = ANY (ARRAY(SELECT entity_id FROM member)))
 ), told AS MATERIALIZED (
     SELECT link.source_id, link.target_id, link.id, evidence.document_id, evidence.chunk_id
     FROM ingestion_evidence AS evidence
