@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple, cast
 
@@ -127,6 +127,16 @@ def counted(number: int, one: str, many: str = "") -> str:
     ('1 fact', '1,200 facts', '2 entities')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as in a sentence.
+
+    >>> listed(["Ada", "Bram", "Cora"])
+    'Ada, Bram and Cora'
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 # --- index terms ----------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from typing import Final
 from uuid import UUID
 
 from kb_project.text.languages import HAN
+from kb_project.text.words import listed
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Check, SpanOf, WrittenSentence
-from retrieval.answering.overview_language import listed
 from retrieval.search.query import ScoredChunk
 from retrieval.search.results import Connection, Hit, Step, hydrate
 

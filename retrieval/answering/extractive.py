@@ -284,6 +284,7 @@ def extract(
     query: Query, found: Sequence[Hit], parts: Sequence[tuple[str, QuestionVector | None]]
 ) -> Extract:
     """Choose the answer's statements. Call in a transaction; ``parts`` are from ``prepared``."""
+    found = headed.with_whole_tables(query, found)
     gathered = [
         ranking.gather(replace(query, question=question), found, vector)
         for question, vector in parts

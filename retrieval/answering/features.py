@@ -22,7 +22,7 @@ import regex
 from numpy.typing import NDArray
 
 from kb_project.text.languages import HAN
-from kb_project.text.regions import Region
+from kb_project.text.regions import Region, bare
 from kb_project.text.sentences import begins_with_pronoun, breaks_off
 from kb_project.text.statements import Statement, StatementKind, says_something, statements
 from kb_project.text.values import SPELT_OTHERWISE
@@ -77,7 +77,9 @@ class Candidate:
         """Whether it says something without what follows, and without its list's other entries."""
         if self.kind is StatementKind.ENTRY and not says_something(self.said):
             return False
-        return self.kind is StatementKind.LEAD or not breaks_off(self.said)
+        # A row may end with any word: *serviced: May*.
+        may_end_so = self.kind in (StatementKind.LEAD, StatementKind.ROW)
+        return may_end_so or not breaks_off(self.said)
 
     def adds_to(self, asked: Collection[str]) -> bool:
         """Whether it has more than the terms asked for: a row may be only *name: Ada Lind*."""
@@ -221,6 +223,10 @@ TEXTS_CACHED: Final = 30_000
 K1: Final = 1.2
 B: Final = 0.75
 
+_JOINED: Final = regex.compile(
+    r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!,?\d)|(?<![\w-])\p{L}+-\p{L}+(?![\w-])"
+)
+_JOINTS: Final = regex.compile("[,-]")
 _LABELS: Final = regex.compile(r"(?:^|(?<=; ))(?:[^;:.]{1,60}: )+")
 """The columns' names in a row: *name: Ada Lind; role: keeper*. The key of *funders.Ada Lind: 5* is
 no such name."""
@@ -282,6 +288,9 @@ class Indexed:
 
 def indexed(candidate: Candidate) -> Indexed:
     heading = candidate.path[-1] if candidate.path else ""
+    if len(candidate.path) == 1 and bare(heading) == bare(candidate.hit.title):
+        # The document's own name says as little of what stands right below it as of all else.
+        heading = ""
     around = (candidate.hit.title, *candidate.path[-2:], candidate.before)
     return Indexed(
         candidate,
@@ -293,8 +302,10 @@ def indexed(candidate: Candidate) -> Indexed:
 
 @lru_cache(maxsize=TEXTS_CACHED)
 def _counts(text: str) -> Counter[str]:
-    """How often a text has each term; small numbers count in words and in figures."""
-    found = Counter(terms(text))
+    """How often a text has each term; small numbers count in words and in figures, large ones also
+    without their commas, compounds without their hyphens."""
+    joined = _JOINED.findall(text) if "," in text or "-" in text else ()
+    found = Counter(terms(" ".join((text, *(_JOINTS.sub("", one).lower() for one in joined)))))
     spelt = {other: found[term] for term, other in SPELT_OTHERWISE.items() if term in found}
     return found + Counter(spelt)
 

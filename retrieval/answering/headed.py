@@ -18,16 +18,19 @@ from kb_project.sql import run_sql
 from kb_project.text.regions import Heading, RegionKind, bare, from_json, is_telling, outline
 from kb_project.text.statements import StatementKind
 from kb_project.text.words import terms
-from retrieval.answering import features, lists, sql
+from retrieval.answering import features, lists, ranking, sql
 from retrieval.answering.features import Candidate, Weighed
 from retrieval.answering.ranking import Gathered, Ranking
-from retrieval.search.query import ScoredChunk
+from retrieval.search import scope_entities
+from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import Hit, hydrate
 
 MOST_DOCUMENTS: Final = 3
 """Documents of the best statements whose headings are compared."""
 MOST_PASSAGES: Final = 12
 """Passages of a section that are read; of a longer one, no list is made."""
+MOST_TABLES: Final = 5
+"""Passages found whose tables are read whole."""
 COVERS: Final = 0.6
 """Share of the question's terms, by rarity, that the heading has at least."""
 
@@ -57,6 +60,24 @@ def best(workspace_id: UUID, gathered: Gathered, ranking: Ranking) -> lists.Head
         if entries := _parts(workspace_id, section):
             return lists.Headed(entries, section.fit)
     return None
+
+
+def with_whole_tables(query: Query, found: Sequence[Hit]) -> Sequence[Hit]:
+    """Return the hits, with the other passages of the first ones' tables if the question asks for a
+    list. Call in a transaction."""
+    if not (lists.asks_for_list(query.question) or lists.names_list(query.question)):
+        return found
+    tables = [
+        one.chunk_id
+        for one in found[:MOST_TABLES]
+        if any(region.kind is RegionKind.TABLE for region in one.regions)
+    ]
+    values = {"workspace": query.workspace_id, "chunks": tables, "most": MOST_PASSAGES}
+    known = {one.chunk_id for one in found}
+    beside = [id_ for (id_,) in run_sql(sql.PASSAGES_BESIDE, values) if id_ not in known]
+    out = scope_entities.left_out(query, beside)
+    new = [ScoredChunk(id_, 0.0, ranking.WHY) for id_ in dict.fromkeys(beside) if id_ not in out]
+    return [*found, *hydrate(query.workspace_id, new)]
 
 
 def _sections(

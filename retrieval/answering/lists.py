@@ -4,13 +4,14 @@ with the list that it introduces.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
 import regex
 
+from kb_project.text.sentences import begins_with_pronoun
 from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
@@ -25,6 +26,9 @@ FITS: Final = 0.4
 """Minimum fit of a list: the share of the question's terms, by rarity, in its lead-in and heading,
 plus its entries' share of the probability."""
 
+NAMED: Final = 0.75
+"""The same, with the document's title in place of the probability, if a question only names a
+list."""
 WHOLE: Final = 0.99
 """Share of the question's terms from which on a heading has all that it asks about."""
 AMONG: Final = 3
@@ -41,11 +45,23 @@ _IN_A_ROW: Final = regex.compile(
 _ASKS_HOW: Final = regex.compile(r"\W*how (?:is|are|do|does|did|was|were)\b", regex.IGNORECASE)
 _ASKS_FOR_LIST: Final = regex.compile(
     r"^\W*(?:please )?(?:list|enumerate|name (?:the|all|every|some))\b"
-    r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b"
+    r"|\b(?:what|which) (?:are|were) (?:the|all|some)\b|^\W*who (?:are|were) (?:the|all|our)\b"
+    r"|^\W*who \w+ (?:which|what)\b"
+    r"|\bwhat (?:(?:has|have|needs?|ought) to|must|should) (?:be|go|stand) (?:in|into|on)\b"
+    r"|\bwhat (?:goes|belongs) (?:in|into|on)\b"
     r"|^\W*what (?:may|can|must|shall) (?!i\b|we\b|you\b|one\b).{2,60} do\W*$"
     r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had"
     r"|can|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"
     r"|哪些|哪几|列出|列举",
+    regex.IGNORECASE,
+)
+
+_NAMES_LIST: Final = regex.compile(
+    r"\W*(?!(?:who|what|when|where|which|whose|why|how|is|are|was|were|can|could|do|does|did|has|have"
+    r"|may|might|must|shall|should|will|would)\b)(?:(?:all|every|the|our|any) )*"
+    r"(?:(?:names?|list) of (?:(?:all|the|our) )*)?(?:[\p{L}'’/-]+ ){0,4}?"
+    r"[\p{L}'’-]{2,}(?<![sui])s(?: (?:in|of|for|from|at|on|to|with|by|after|during|we|this)\b.*?)?"
+    r"(?: (?:pls|plz|please))?\W*",
     regex.IGNORECASE,
 )
 
@@ -56,6 +72,15 @@ def asks_for_list(question: str) -> bool:
     (True, False)
     """
     return _ASKS_FOR_LIST.search(question) is not None
+
+
+def names_list(question: str) -> bool:
+    """Whether a question is no more than the name of several things.
+
+    >>> names_list("heron risks"), names_list("names of the new keepers pls"), names_list("oil")
+    (True, True, False)
+    """
+    return _NAMES_LIST.fullmatch(question) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +96,25 @@ def fitting(
 ) -> Sequence[Candidate]:
     """Return the entries of the list or table, or the parts of a section, that fit a question for a
     list, if any do."""
-    if not asks_for_list(gathered.sought.text):
+    is_asked = asks_for_list(gathered.sought.text)
+    if not is_asked and not names_list(gathered.sought.text):
         return []
     wanted = gathered.rarity.weighed(gathered.sought.terms)
     shares = {one.candidate.key: one.share for one in ranked}
+    introduced = {one.said: one.before for one in gathered.candidates if one.introduces}
 
     def fit(entries: Sequence[Candidate]) -> float:
-        first = entries[0]
-        # A sentence that is none of the list's stands before many lists.
-        is_lead = not is_ended(first.before) or _counts(first.before, entries)
-        lead = terms(" ".join((first.before if is_lead else "", *first.path[-1:])))
+        lead = _lead(entries, introduced) | _of_each_row(entries)
+        lead.update(terms(" ".join(entries[0].path[-1:])))
+        if not is_asked:
+            return wanted.share({*lead, *terms(entries[0].hit.title)})
         return wanted.share(lead) + sum(shares.get(one.key, 0.0) for one in entries)
 
-    lists = [one for one in _short_lists(gathered).values() if len(one) > 1]
+    lists = [
+        asked
+        for one in _lists(gathered).values()
+        if len(one) > 1 and (asked := _short(_asked_for(one, gathered.sought.terms)))
+    ]
     best = max(lists, key=fit, default=[])
     most = fit(best) if best else 0.0
     for one in ranked[:AMONG]:
@@ -92,7 +123,25 @@ def fitting(
             return [one.candidate]
     if headed and headed.fit >= most:
         return headed.entries
-    return _asked_for(best, gathered.sought.terms) if most >= FITS else []
+    return best if most >= (FITS if is_asked else NAMED) else []
+
+
+def _lead(entries: Sequence[Candidate], introduced: Mapping[str, str]) -> set[str]:
+    """The terms of the line that introduces a list, and of the one before it if it needs that: *It
+    has six headings:*"""
+    before = entries[0].before
+    # A sentence that is none of the list's stands before many lists.
+    if is_ended(before) and not _counts(before, entries):
+        return set()
+    return set(
+        terms(f"{introduced.get(before, '')} {before}" if begins_with_pronoun(before) else before)
+    )
+
+
+def _of_each_row(entries: Sequence[Candidate]) -> set[str]:
+    """The terms that all rows of a table have, in their columns' names or in their values."""
+    rows = [set(terms(one.said)) for one in entries if one.labels]
+    return set.intersection(*rows) if len(rows) > 1 else set()
 
 
 def _counts(before: str, entries: Sequence[Candidate]) -> bool:
@@ -110,10 +159,11 @@ def around(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
 
 def _rows_named(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
     """Return all rows of the best row's table if the question asks for nothing but what its columns
-    are called: *Who paid for the lens: Lantern Fund; Amount: £110,000*."""
-    best = ranked[0].candidate
+    and its heading are called: *Who paid for the lens: Lantern Fund; Amount: £110,000*."""
+    best, labels = ranked[0].candidate, terms(ranked[0].candidate.labels)
     wanted = gathered.rarity.weighed(gathered.sought.terms)
-    if best.group is None or wanted.share(terms(best.labels)) < WHOLE:
+    called = {*labels, *terms(" ".join(best.path[-1:]))} if wanted.share(labels) else set()
+    if best.group is None or wanted.share(called) < WHOLE:
         return []
     rows = _short_lists(gathered).get(best.group, [])
     same = [one for one in rows if one.labels == best.labels]
@@ -130,10 +180,11 @@ def _introduced(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]
 
 
 def _steps(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Return the list of steps that the best statement is one of, or that follows it closely, if
-    the question asks how something is done: entries that tell what to do, or any below a heading
-    that has all the question's words."""
-    if gathered.sought.kind is not Kind.PROCEDURE and not _ASKS_HOW.match(gathered.sought.text):
+    """Return the list that the best statement is one of, or that follows it closely: of steps, if
+    the question asks how something is done, or any below a heading that has all the question's
+    words, unless it asks for a date, a name or the like."""
+    is_how = gathered.sought.kind is Kind.PROCEDURE or _ASKS_HOW.match(gathered.sought.text)
+    if not is_how and gathered.sought.kind is not Kind.OPEN:
         return []
     wanted = gathered.rarity.weighed(gathered.sought.terms)
     best = ranked[0].candidate
@@ -145,33 +196,56 @@ def _steps(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:
         given = entries if len(found) > MOST_WHOLE else found
         first = found[0]
         is_headed = wanted.share(terms(" ".join(first.path[-1:]))) >= WHOLE
-        if len(telling) * 2 <= len(entries) and not is_headed:
+        if not is_headed and not (is_how and len(telling) * 2 > len(entries)):
             continue
         about = terms(" ".join((first.hit.title, *first.path, first.before)))
         if best.group == key and wanted.share(about) >= FITS:
-            return given
+            return [*given]
         if best.group is None and first.hit is best.hit and 0 < first.place - best.place <= SOON:
             return [best, *given]
     return []
 
 
-def _short_lists(gathered: Gathered) -> dict[tuple[UUID, int], list[Candidate]]:
-    """The lists that can be shown whole: one of paragraphs is read in its document."""
+def _short_lists(gathered: Gathered) -> dict[tuple[UUID, int], Sequence[Candidate]]:
+    return {key: short for key, one in _lists(gathered).items() if (short := _short(one))}
+
+
+def _lists(gathered: Gathered) -> dict[tuple[UUID, int], list[Candidate]]:
+    """The lists and tables, each under the number of each of its parts: a long table is divided
+    among passages."""
     found = groups_of(gathered.candidates)
-    shown = {key: entries[:MOST_ENTRIES] for key, entries in found.items()}
+    tables: dict[tuple[UUID, tuple[str, ...], str], dict[int, Candidate]] = {}
+    for entries in found.values():
+        tables.setdefault(_table(entries), {}).update({one.start: one for one in entries})
     return {
-        key: entries
-        for key, entries in shown.items()
-        if sum(length_of(one.said) for one in entries) <= MOST_WORDS
+        key: [one for _, one in sorted(tables[_table(entries)].items())]
+        if any(one.labels for one in entries)
+        else entries
+        for key, entries in found.items()
     }
+
+
+def _table(entries: Sequence[Candidate]) -> tuple[UUID, tuple[str, ...], str]:
+    """What the parts of a table have in common."""
+    column = next((one.labels.partition(":")[0] for one in entries if one.labels), "")
+    return entries[0].hit.document_id, entries[0].path, column
+
+
+def _short(entries: Sequence[Candidate]) -> Sequence[Candidate]:
+    """The entries that are shown of a list; none of one of paragraphs, which is read in its
+    document."""
+    shown = entries[:MOST_ENTRIES]
+    return shown if sum(length_of(one.said) for one in shown) <= MOST_WORDS else []
 
 
 def _asked_for(entries: Sequence[Candidate], asked: Collection[str]) -> list[Candidate]:
     """Return the rows of a table whose values have most of the question's terms, if some have any
     that others lack: *the reserves at the end of 2024*; of other lists, all entries."""
-    if not all(one.labels for one in entries):
+    # The line above a table's rows names it.
+    rows = [one for one in entries if one.labels]
+    if len(rows) < 2 or len(rows) * 2 < len(entries):
         return [*entries]
-    values = [set(terms(one.said)).difference(terms(one.labels)) for one in entries]
+    values = [set(terms(one.said)).difference(terms(one.labels)) for one in rows]
     telling = {term for term in asked if not all(term in own for own in values)}
     held = [len(telling & own) for own in values]
-    return [one for one, count in zip(entries, held, strict=True) if count == max(held)]
+    return [one for one, count in zip(rows, held, strict=True) if count == max(held)]

@@ -20,7 +20,7 @@ import regex
 
 from kb_project.text.languages import HAN
 from kb_project.text.regions import bare
-from kb_project.text.words import terms
+from kb_project.text.words import listed, terms
 
 MOST_TARGETS: Final = 5
 """Documents of the same title included in one overview."""
@@ -68,6 +68,10 @@ _ASKS: Final = [
         rf"(?:(?:an?|the)? ?{_SUMMARY}|summari[sz]e|sum up)(?: of)?",
         r"what (?:can i|do we|do i|is there to) (?:find|learn|read|have|know|see)"
         r"(?: (?:in|from|about))? (?P<everything>.+)",
+        r"(?:what (?:do we|have we|is there)|is there|do we have)(?: already)? ?(?:have|got|know"
+        r"|anything|something|information|info|material|documents?)? (?:on|about) (?P<what>.+)",
+        r"what (?:was|were|has been|did (?:we|they)) (?:decided?|agreed?(?: on| to)?|discuss(?:ed)?"
+        r"|talk(?:ed)? about|said?) (?:in|at|during) (?P<what>.+)",
         r"what (?:can|do) you (?:know|say|tell (?:me|us)) (?:about|of) (?P<everything>.+)",
         r"(?:概述|概括|总结|简述|归纳|综述|介绍)(?:一下|下)?(?P<what>.*)",
         r"(?P<what>.+?)(?:主要|大概|大致|都|究竟|到底|是)*(?:介绍|讨论|涉及|包含|包括|讲述|描述)"
@@ -114,7 +118,7 @@ _KINDS: Final = frozenset(
     terms(
         "document file text article paper report book guide manual handbook story novel chapter"
         " section part page paragraph pdf epub html docx markdown tutorial called titled named"
-        " about"
+        " about mail email e-mail message thread presentation deck slides spreadsheet workbook"
     )
 ) | {"文件", "文档", "文章", "报告", "手册", "一书", "这本", "本书", "一章", "章节"}
 
@@ -257,7 +261,7 @@ def _section(subject: str, titles: Sequence[Named]) -> Section | None:
 
 def _wanted(subject: str) -> Iterator[frozenset[str]]:
     """Yield the subject's terms, then again without words for its kind."""
-    every = frozenset(terms(subject))
+    every = frozenset(_terms_of_name(subject))
     if every:
         yield every
     if every & _KINDS and every - _KINDS:
@@ -269,7 +273,12 @@ def _called(one: Named) -> list[list[str]]:
     language."""
     path = PurePath(one.name)
     stem = path.name.removesuffix("".join(path.suffixes)) or path.stem
-    return [terms(bare(one.title)), terms(one.title), terms(one.name), terms(stem)]
+    return [*map(_terms_of_name, (bare(one.title), one.title, one.name, stem))]
+
+
+def _terms_of_name(name: str) -> list[str]:
+    """*ADR 0017* is called *ADR 17*, too."""
+    return [term.lstrip("0") or term for term in terms(name)]
 
 
 def _likeness(wanted: frozenset[str], called: Sequence[Sequence[str]]) -> float:
@@ -389,12 +398,3 @@ def _ended(said: str) -> str:
     ('The lamp.', 'Why is it lit?')
     """
     return said if said.endswith((".", "?", "!", "…", ":")) else f"{said}."
-
-
-def listed(names: Sequence[str]) -> str:
-    """
-    >>> listed(["Ada", "Bram", "Cora"])
-    'Ada, Bram and Cora'
-    """
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last

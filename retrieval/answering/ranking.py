@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -125,6 +125,9 @@ def of_candidates(
 ) -> Gathered:
     """Keep the candidates nearest in meaning and those with the best words."""
     indexed = [features.indexed(one) for one in found]
+    # *5000* and *subprocessors* stand in none where all have *5,000* and *sub-processors*.
+    said = {term: 1 for one in indexed for term in sought.terms if term in one.counts}
+    rarity = replace(rarity, frequencies=said | {**rarity.frequencies})
     scores = features.bm25(indexed, sought.terms, rarity)
     by_words = sorted(range(len(found)), key=lambda index: -scores[index])[:BY_WORDS]
     if cosines.best and by_words and scores[by_words[0]] > 0:

@@ -27,6 +27,19 @@ WITH mine AS (
 SELECT wants_stop, pg_notify(%(channel)s::text, id::text || ' ' || %(last)s::text) FROM mine
 """
 
+# The other passages below the same headings as these, those of each in the order of the text.
+PASSAGES_BESIDE: Final[LiteralString] = """
+SELECT beside.id
+  FROM unnest(%(chunks)s::uuid[]) WITH ORDINALITY AS known (id, number)
+  JOIN ingestion_chunk AS one ON one.workspace_id = %(workspace)s AND one.id = known.id
+ CROSS JOIN LATERAL (
+     SELECT id, ordinal FROM ingestion_chunk
+      WHERE workspace_id = %(workspace)s AND document_id = one.document_id
+        AND heading_path = one.heading_path AND id <> one.id
+      ORDER BY ordinal LIMIT %(most)s) AS beside
+ ORDER BY known.number, beside.ordinal
+"""
+
 # An event that ends an answer no one is working on.
 ADD_LAST_EVENT: Final[LiteralString] = """
 INSERT INTO retrieval_answerevent (workspace_id, answer_id, sequence, kind, payload, created_at)

@@ -238,7 +238,8 @@ _ASKING: Final = lazy_pattern(
     r"|there (?:is|are|was|were)|c[oa]mes? (?:out|up with|about|in|with)"
     r"|(?:get|gets|got) (?:going|started|to)|(?:kinds?|sorts?|types?) of"
     r"|(?:do|does|did|can|could|should|shall|may|must|would) (?:i|we|you|one)"
-    r"|(?:ha(?:ve|s|d)|need(?:s|ed)?|want(?:s|ed)?) to|used? to|at all|at least|as well|people)\b"
+    r"|(?:ha(?:ve|s|d)|need(?:s|ed)?|want(?:s|ed)?) to|used? to|at all|at least|as well|people"
+    r"|this (?:year|quarter|month|week)|(?:right )?now|currently|these days)\b"
     r"|什么时候|的时候|什么|多少|为什么|名字",
     regex.IGNORECASE,
 )

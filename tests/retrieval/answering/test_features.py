@@ -196,3 +196,33 @@ def test_the_entries_of_a_list_are_one_group_under_the_line_that_leads_it_in():
     assert [one.said for one in entries] == ["Ada Lind, from 1866", "Bram Oosterling, until 1890"]
     assert {one.kind for one in entries} == {StatementKind.ENTRY}
     assert {one.before for one in entries} == {"The keepers were:"}
+
+
+def test_a_row_that_ends_with_any_word_is_whole():
+    row = "Reg: TV22; Serviced: May"
+    [one] = candidates([hit(row, regions=(Region(RegionKind.TABLE, 0, len(row)),))])
+
+    assert one.stands_alone
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who signs over 5000?", "For all over £5,000, the chair signs."),
+        ("Which subprocessors are there?", "The sub-processors stand in the annex."),
+    ],
+)
+def test_what_is_set_apart_is_found_by_those_who_write_it_in_one(question, said):
+    found = row(question, hit(said), said=said)
+
+    assert found["covers"] == 1.0
+
+
+def test_the_heading_that_names_the_document_says_nothing_of_what_stands_right_below_it():
+    [below] = candidates(
+        [hit("It was reviewed by Ada Lind.", title="The fire", headings=("The fire",))]
+    )
+    [other] = candidates([hit("It was reviewed by Ada Lind.", title="Log", headings=("The fire",))])
+
+    assert not features.indexed(below).heading
+    assert features.indexed(other).heading == {"fire"}

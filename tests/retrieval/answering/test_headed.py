@@ -110,3 +110,27 @@ def test_long_parts_are_named_alone():
         "Trait B",
         "Trait C",
     ]
+
+
+def test_the_rest_of_a_table_is_read_where_a_list_is_asked_for():
+    desk = Desk([(1, "Staff", "Ada is the first."), (1, "Staff", "Bram is the second.")])
+    vector = QuestionVector(build_ports().embedder, "")
+    with access.in_workspace(desk.workspace.pk):
+        first, second = rows.chunks_of(desk.document)
+        Chunk.objects.in_workspace(desk.workspace.pk).update(heading_path=["Staff"])
+        Chunk.objects.in_workspace(desk.workspace.pk).filter(pk=first.pk).update(
+            regions=as_json([Region(RegionKind.TABLE, 0, 5)])
+        )
+        found = hydrate(desk.workspace.pk, [ScoredChunk(first.pk, 1.0)])
+
+        read = {
+            question: [
+                one.chunk_id
+                for one in headed.with_whole_tables(
+                    Query(desk.workspace.pk, question, 5, vector), found
+                )
+            ]
+            for question in ("Which keepers are there?", "Who is first?")
+        }
+
+    assert read == {"Which keepers are there?": [first.pk, second.pk], "Who is first?": [first.pk]}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from kb_project.text.regions import Region, RegionKind
@@ -8,6 +10,7 @@ from retrieval.answering.extractive import UNSURE
 from retrieval.answering.lists import asks_for_list
 from retrieval.answering.ranking import Ranked, Ranking
 from retrieval.models import Outcome
+from retrieval.search.results import Hit
 from tests.retrieval.answering.passages import gathered, hit, ranking_of, said
 
 LIST = (
@@ -274,3 +277,73 @@ def test_a_question_for_a_list_gets_the_rows_whose_values_it_names(question, yea
     choice = extractive.choose(made, ranking_of(made, shares=[0.3, 0.4, 0.3], probability=1.0))
 
     assert [one.split()[1] for one in said(choice)] == years
+
+
+def staff(*jobs: tuple[str, str]) -> str:
+    return "\n".join(f"Name: {name}; Job: {job}" for name, job in jobs)
+
+
+def table(text: str, **where) -> Hit:
+    return hit(text, regions=(Region(RegionKind.TABLE, 0, len(text)),), **where)
+
+
+def chosen(made):
+    shares = [1 / len(made.statements)] * len(made.statements)
+    return said(extractive.choose(made, ranking_of(made, shares=shares, probability=1.0)))
+
+
+def test_the_rows_asked_for_are_found_in_a_table_longer_than_any_list():
+    others = [(f"Clerk {number}", "Clerk") for number in range(40)]
+    made = gathered(
+        "Who are the head keepers?",
+        table(staff(*others, ("Ada", "Head keeper, day"), ("Bram", "Head keeper, night"))),
+    )
+
+    assert chosen(made) == [
+        "Name: Ada; Job: Head keeper, day",
+        "Name: Bram; Job: Head keeper, night",
+    ]
+
+
+def test_a_table_divided_among_passages_is_one():
+    first, second = staff(("Ada", "Head keeper"), ("Bo", "Cook")), staff(("Cy", "Head keeper"))
+    document = uuid4()
+    made = gathered(
+        "Who are the head keepers?",
+        table(first, document=document),
+        table(f"{second}\nName: Dee; Job: Cook", document=document, start=len(first) + 1),
+    )
+
+    assert chosen(made) == ["Name: Ada; Job: Head keeper", "Name: Cy; Job: Head keeper"]
+
+
+@pytest.mark.parametrize(
+    ("question", "is_given"), [("head keepers", True), ("keepers of the south", False)]
+)
+def test_a_question_that_only_names_several_things_gets_the_table_of_them(question, is_given):
+    made = gathered(question, table(staff(("Ada", "Head keeper"), ("Bram", "Head keeper"))))
+
+    assert (len(chosen(made)) == 2) == is_given
+
+
+def test_a_line_that_leans_on_the_one_before_introduces_what_that_one_speaks_of():
+    made = gathered(
+        "What has to be in a storm report?",
+        hit("A storm report is short. It always has these parts:\n- the wind\n- the damage"),
+    )
+
+    assert chosen(made) == ["the wind", "the damage"]
+
+
+@pytest.mark.parametrize(
+    ("question", "is_list"),
+    [("What counts as a storm?", True), ("When does a storm count?", False)],
+)
+def test_the_list_below_a_heading_that_asks_the_same_is_given_whole(question, is_list):
+    text = "A gale is a storm by rule.\n- Waves that break over the pier in 1990\n- Any broken lamp"
+    made = gathered(question, hit(text, headings=("What counts as a storm",)))
+    shares = [0.9, 0.05, 0.05]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert choice.is_list == is_list

@@ -61,6 +61,10 @@ def test_everything_is_asked_for(question: str):
     ("What does the handbook cover?", RULES),
     ("What is “The Keeper’s Handbook” about?", RULES),
     ("Keeper's handbook summary", RULES),
+    ("what do we have on the keeper's handbook", RULES),
+    ("Is there anything about Skarrow Light?", LIGHT),
+    ("What was decided in the history of Skarrow Light?", LIGHT),
+    ("What is the mail about Skarrow Light about?", LIGHT),
     ("概述一下潮汐手册", TIDES),
     ("《潮汐手册》讲了什么？", TIDES),
 ])  # fmt: skip
@@ -131,3 +135,11 @@ def test_the_answer_is_in_the_question_s_language():
 ])  # fmt: skip
 def test_documents_that_mention_something_are_asked_for(question: str, phrase: str):
     assert sought_in_documents(question) == phrase
+
+
+@pytest.mark.parametrize("asked_for", ["ADR 17", "adr 0017"])
+def test_a_number_in_a_name_is_meant_with_and_without_its_zeros(asked_for: str):
+    target = asked(f"Summarise {asked_for}", [Named(LIGHT, "ADR 0017: Queues", "adr.md")])
+
+    assert target
+    assert target.documents == (LIGHT,)
