@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from ctypes import c_int
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Final
 
 import pypdfium2.raw as pdfium
@@ -23,6 +24,7 @@ from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import OpenFile, ParsedDocument, Source, one_line, title_pattern
 from ingestion.parsers.formats import FORMATS, PDF
 from ingestion.parsers.pdf_layout import PageText, Paragraph, read_page
+from ingestion.parsers.pdf_lines import PageLines
 from kb_project.text.regions import RegionKind
 
 Box = tuple[float, float, float, float]
@@ -40,9 +42,13 @@ _FACTS: Final = {
 _DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?.*")
 _LARGER: Final = 1.16
 _LONGEST_HEADING: Final = 200
+_LONGEST_NUMBER: Final = 12
+"""Characters behind a title in a running head, such as the page's number."""
 # If a fifth of the text is large, it is a slide deck or a poster, and size says nothing.
 _HEADING_SHARE: Final = 0.2
 _DEEPEST: Final = 4
+_FEW_PAGES: Final = 2
+"""On more pages, what runs is told by how often it recurs (``furniture``)."""
 _MOST_BOOKMARKS: Final = 20_000
 _GRID: Final = 1_000_000
 _WIDEST: Final = 4000
@@ -58,13 +64,18 @@ def read(source: Source) -> ParsedDocument:
         starts, paragraphs = _write_pages(builder, document)
         if not builder.length:
             raise refusals.pdf_no_text(source.name, pages=pages)
+        body = _body_size(paragraphs)
         if not _mark_bookmarks(builder, document, starts):
-            _mark_large_paragraphs(builder, paragraphs)
+            _mark_large_paragraphs(builder, paragraphs, body)
         facts = document.get_metadata_dict(skip_empty=True)
     for field, key in _FACTS.items():
         builder.describe(key, _date(facts.get(field, "")))
     builder.describe("pages", pages)
-    return builder.build(parser="pdf", title=facts.get("Title", ""), is_laid_out=True)
+    title = one_line(facts.get("Title", ""))
+    first = [one for one in paragraphs if one.start < [*starts, builder.length][1]]
+    if _is_worthless(title, builder, [one for one in first if one.size < _LARGER * body]):
+        title = builder.top_heading() or title
+    return builder.build(parser="pdf", title=title, is_laid_out=True)
 
 
 def page_boxes(
@@ -84,7 +95,9 @@ def page_boxes(
     """
     with _opened(file, name) as document, _page(document, page_number, name) as page:
         text_page = page.get_textpage()
-        content = read_page(text_page)
+        content = _Pages(document).read(page_number)
+        if content is None:
+            return []
         units = [unit for unit in content.units[start_in_page:end_in_page] if unit >= 0]
         if not units or len(content.text) != page_length:
             return []
@@ -159,9 +172,10 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
     paragraphs: list[Paragraph] = []
     silent: list[int] = []
     damaged: list[int] = []
+    pages = _Pages(document)
     for number in range(1, len(document) + 1):
         builder.open_page()
-        content = _read_page(document, number, builder.source.name)
+        content = pages.read(number)
         if content is None:
             damaged.append(number)
         elif not content.text:
@@ -177,17 +191,33 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
     for one in paragraphs:
         if one.is_code or one.is_table:
             builder.note(RegionKind.CODE if one.is_code else RegionKind.TABLE, one.start, one.end)
+        elif one.is_running and len(starts) == _FEW_PAGES:
+            builder.note(RegionKind.RUNNING, one.start, one.end)
     _warn_of(builder, silent, "has no text (a scanned image?)", "have no text (scanned images?)")
     _warn_of(builder, damaged, "is damaged and was left out", "are damaged and were left out")
     return starts, paragraphs
 
 
-def _read_page(document: PdfDocument, number: int, name: str) -> PageText | None:
-    try:
-        with _page(document, number, name) as page:
-            return read_page(page.get_textpage())
-    except PdfiumError:
-        return None
+class _Pages:
+    """A document's pages in order, each read beside its neighbours; None for a damaged one."""
+
+    def __init__(self, document: PdfDocument) -> None:
+        self._document = document
+        self._open: dict[int, PageLines | None] = {}
+
+    def read(self, number: int) -> PageText | None:
+        near = {one: self._lines(one) for one in (number - 1, number, number + 1)}
+        self._open = near
+        before, here, after = near.values()
+        return read_page(here, before, after) if here else None
+
+    def _lines(self, number: int) -> PageLines | None:
+        if number in self._open or not 1 <= number <= len(self._document):
+            return self._open.get(number)
+        try:
+            return PageLines.of(self._document[number - 1].get_textpage())
+        except PdfiumError:
+            return None
 
 
 def _warn_of(builder: TextBuilder, numbers: list[int], one: str, many: str) -> None:
@@ -239,13 +269,30 @@ def _find_title(text: str, title: str, start: int, end: int) -> int:
     return start
 
 
-def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[Paragraph]) -> None:
-    """Without bookmarks, take short paragraphs in larger letters than most of the text."""
-    text = builder.text
+def _body_size(paragraphs: list[Paragraph]) -> float:
+    """The size of most letters."""
     weights: Counter[float] = Counter()
     for one in paragraphs:
         weights[_rounded(one.size)] += one.end - one.start
-    body = weights.most_common(1)[0][0] if weights else 0.0
+    return weights.most_common(1)[0][0] if weights else 0.0
+
+
+def _is_worthless(title: str, builder: TextBuilder, small: list[Paragraph]) -> bool:
+    """Whether a title is a file's name, or stands at the beginning of a line in small letters on
+    the first page, as a running head does."""
+    if title == PurePosixPath(builder.source.name).stem and " " not in title:
+        return True
+    text = builder.text
+    lines = (line for one in small for line in text[one.start : one.end].split("\n"))
+    return any(
+        line.startswith(title) and len(line) <= len(title) + _LONGEST_NUMBER
+        for line in map(one_line, lines)
+    )
+
+
+def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[Paragraph], body: float) -> None:
+    """Without bookmarks, take short paragraphs in larger letters than most of the text."""
+    text = builder.text
     large = [
         one
         for one in paragraphs

@@ -2,30 +2,27 @@
 
 pdfium gives visual lines. Here they become paragraphs: ``joint`` chooses between a space, a line
 break and a new paragraph, and words hyphenated at a line's end are rejoined. Table rows name their
-columns. The result depends on the page alone, so boxes for a passage can be found later by reading
-the page again.
+columns. The result depends on the page and its neighbours alone, so boxes for a passage can be
+found later by reading them again.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import median
 from typing import Final
-
-from pypdfium2 import PdfTextPage
 
 from ingestion.parsers.pdf_lines import (
     ENTRY,
     HYPHENS,
     OTHER_SIZE,
     SAME_ROW,
+    PageLines,
     PdfLine,
-    lines_of,
-    raw_text,
+    usual_distance,
 )
 from ingestion.parsers.pdf_tables import PdfTable, Piece, with_tables
 
@@ -55,6 +52,7 @@ class Paragraph:
     """Offsets into the page's text; ``size`` is the height of its letters in points.
 
     ``is_code``: all its letters have one width. ``is_table``: it consists of table rows.
+    ``is_running``: it stands at the page's edge, and on a page beside it, too.
     """
 
     start: int
@@ -62,6 +60,7 @@ class Paragraph:
     size: float
     is_code: bool = False
     is_table: bool = False
+    is_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +72,28 @@ class PageText:
     paragraphs: tuple[Paragraph, ...]
 
 
-def read_page(page: PdfTextPage) -> PageText:
-    raw = raw_text(page)
-    writer = _PageWriter(raw)
-    lines = lines_of(page, raw)
-    usual = usual_distance(lines)
-    edges = right_edges(lines)
-    before: PdfLine | None = None
-    for item in with_tables(page, lines):
+def read_page(
+    page: PageLines, before: PageLines | None = None, after: PageLines | None = None
+) -> PageText:
+    """``before`` and ``after`` are the pages beside it, on which its tables may go on."""
+    writer = _PageWriter(page.raw, page.running(before) | page.running(after))
+    usual = usual_distance(page.lines)
+    edges = right_edges(page.lines)
+    last: PdfLine | None = None
+    for item in with_tables(page.page, page.lines, page.repeated(before, after)):
         if isinstance(item, PdfTable):
             writer.add_table(item)
-            before = None
+            last = None
         else:
-            writer.add(item, joint(before, item, usual, edges) if before else "\n\n")
-            before = item
+            writer.add(item, joint(last, item, usual, edges) if last else "\n\n")
+            last = item
     return writer.finish()
 
 
 class _PageWriter:
-    def __init__(self, raw: str) -> None:
+    def __init__(self, raw: str, running: Collection[int]) -> None:
         self._raw = raw
+        self._running = running
         self._chars: list[str] = []
         self._units = array("i")
         self._paragraphs: list[Paragraph] = []
@@ -152,6 +153,7 @@ class _PageWriter:
                     len(self._chars),
                     median(line.size for line in lines),
                     is_code=all(line.is_code for line in lines),
+                    is_running=all(line.start in self._running for line in lines),
                 )
             )
 
@@ -186,18 +188,6 @@ class _PageWriter:
         if left is None or right is None or not right.group()[0].islower():
             return True
         return f"{left.group()}-{right.group()}" in self._raw
-
-
-def usual_distance(lines: list[PdfLine]) -> float:
-    """The distance between two lines of running text on this page, 0 if there is none."""
-    distances = [
-        distance
-        for upper, lower in pairwise(lines)
-        if SAME_ROW * upper.size
-        < (distance := upper.bottom - lower.first_bottom)
-        < 2.2 * max(upper.size, 1)
-    ]
-    return median(distances) if distances else 0.0
 
 
 def right_edges(lines: list[PdfLine]) -> dict[int, float]:

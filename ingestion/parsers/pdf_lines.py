@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import median
 from typing import Final
 
@@ -26,10 +27,17 @@ _LINE: Final = re.compile(r"[^\r\n]+")
 _CELL_GAP: Final = 0.55
 _WIDE_CELL_GAP: Final = 1.0
 """Letter heights between cells, at least; a typewriter's words are farther apart."""
+_APART: Final = 2.0
+"""Usual distances between a running head or foot and the text."""
+_SMALLER: Final = 0.95
+"""Of the size of most lines."""
+_DIGITS: Final = re.compile(r"\d+")
 _MONOSPACED: Final = re.compile(
     rb"mono|courier|consol|menlo|typewriter|cmtt|lmtt|nimbusmon|fixed|terminal|source ?code", re.I
 )
 _FIXED_PITCH: Final = 1
+_FIRST: Final = 5
+"""Lines of a page among which its first is, with running heads and feet before it."""
 _SAMPLES: Final = 4
 """Letters of a line whose font is checked."""
 _CURRENCIES: Final = frozenset("$€£¥")
@@ -65,6 +73,73 @@ class PdfLine:
     size: float
     is_code: bool = False
     cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageLines:
+    """An open page with its text, as pdfium has it, and lines."""
+
+    page: PdfTextPage
+    raw: str
+    lines: list[PdfLine]
+
+    @classmethod
+    def of(cls, page: PdfTextPage) -> PageLines:
+        raw = raw_text(page)
+        return cls(page, raw, lines_of(page, raw))
+
+    def repeated(self, before: PageLines | None, after: PageLines | None) -> frozenset[int]:
+        """The starts of divided lines at the top of this page that are on the page before, too, and
+        of those at the top of the page after: names of columns of a table that goes on there."""
+        above = set(_divided(before.lines)) if before else set()
+        below = set(_divided(after.lines[:_FIRST])) if after else set()
+        tops = {line.start for line in self.lines[:_FIRST] if line.text in above}
+        return frozenset(tops | {line.start for line in self.lines if line.text in below})
+
+    def running(self, other: PageLines | None) -> frozenset[int]:
+        """The starts of lines at the edges that stand at the same place of the other page, too,
+        with only their numbers changed."""
+        there = [(_shape(line), line.bottom) for line in other.edges()] if other else []
+        return frozenset(
+            line.start
+            for line in self.edges()
+            for shape, bottom in there
+            if shape == _shape(line) and abs(bottom - line.bottom) < line.size
+        )
+
+    def edges(self) -> Iterator[PdfLine]:
+        """Up to two lines at the top and at the bottom, apart by their distance or small letters,
+        and not larger than others."""
+        usual = usual_distance(self.lines)
+        size = median(line.size for line in self.lines) if self.lines else 0.0
+        down = sorted(self.lines, key=lambda line: -line.bottom)
+        for outermost in (down[:3], down[:-4:-1]):
+            gaps = [abs(outer.bottom - inner.bottom) for outer, inner in pairwise(outermost)]
+            apart = max((n for n, gap in enumerate(gaps, 1) if 0 < _APART * usual < gap), default=0)
+            for number, line in enumerate(outermost[:2]):
+                is_apart = number < apart and line.size * _SMALLER <= size
+                if is_apart or line.size < _SMALLER * size:
+                    yield line
+
+
+def usual_distance(lines: list[PdfLine]) -> float:
+    """The distance between two lines of running text on this page, 0 if there is none."""
+    distances = [
+        distance
+        for upper, lower in pairwise(lines)
+        if SAME_ROW * upper.size
+        < (distance := upper.bottom - lower.first_bottom)
+        < 2.2 * max(upper.size, 1)
+    ]
+    return median(distances) if distances else 0.0
+
+
+def _shape(line: PdfLine) -> str:
+    return _DIGITS.sub("#", line.text)
+
+
+def _divided(lines: Sequence[PdfLine]) -> Iterator[str]:
+    return (line.text for line in lines if len(line.cells) > 1)
 
 
 def raw_text(page: PdfTextPage) -> str:

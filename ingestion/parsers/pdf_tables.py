@@ -7,7 +7,7 @@ the middle, or full of numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from statistics import median
@@ -33,6 +33,8 @@ _ALIGNED: Final = 3.0
 _MOST_ALIGNED: Final = 0.7
 """Share of a column's cells that must be aligned, or numbers."""
 _FEWEST_ROWS: Final = 3
+_FEWEST_NAMED: Final = 2
+"""With the names, which need not all have a cell below them where the page ends."""
 _MOST_LINES: Final = 500
 _DIVIDED: Final = 0.6
 """Share of a table's rows with more than one cell; others name a part of the table."""
@@ -106,39 +108,50 @@ class _Row:
         )
 
 
-def with_tables(page: PdfTextPage, lines: Sequence[PdfLine]) -> Iterator[PdfLine | PdfTable]:
-    """The lines in order; those of a table have become one."""
-    place, grid = 0, _grid_at(page, lines, 0)
+def with_tables(
+    page: PdfTextPage, lines: Sequence[PdfLine], repeated: Collection[int] = ()
+) -> Iterator[PdfLine | PdfTable]:
+    """The lines in order; those of a table have become one. ``repeated``: the starts of lines that
+    may name columns, as they do so on a page beside this one, too."""
+    place, grid = 0, _grid_at(page, lines, 0, repeated)
     while place < len(lines):
         # A line of names, each over several columns, would make one of them.
-        below = _grid_at(page, lines, place + 1)
+        below = _grid_at(page, lines, place + 1, repeated)
         if grid and (below is None or grid.width >= below.width):
             names = grid.names(lines[place - 1] if place else None)
             size = median(line.size for line in grid.lines)
-            yield PdfTable(grid.rows, names if _is_head(page, grid.rows, names) else (), size)
+            is_head = is_header(names) and (grid.is_named or _is_head(page, grid.rows))
+            yield PdfTable(grid.rows, names if is_head else (), size)
             place += len(grid.lines)
-            grid = _grid_at(page, lines, place)
+            grid = _grid_at(page, lines, place, repeated)
         else:
             yield lines[place]
             place, grid = place + 1, below
 
 
-def _grid_at(page: PdfTextPage, lines: Sequence[PdfLine], place: int) -> _Grid | None:
+def _grid_at(
+    page: PdfTextPage, lines: Sequence[PdfLine], place: int, repeated: Collection[int]
+) -> _Grid | None:
     """The table whose first line this is, if it is one."""
     if place >= len(lines) or len(lines[place].cells) < 2:
         return None
-    grid = _Grid(page)
+    grid = _Grid(page, is_named=lines[place].start in repeated)
     grid.fill(lines[place : place + _MOST_LINES])
     rows = grid.rows
-    is_table = len(rows) >= _FEWEST_ROWS and _is_table(rows) and not _is_list(rows)
+    fewest = _FEWEST_NAMED if grid.is_named else _FEWEST_ROWS
+    is_table = (
+        len(rows) >= fewest and _is_table(rows, is_named=grid.is_named) and not _is_list(rows)
+    )
     return grid if is_table else None
 
 
 class _Grid:
-    """Lines whose cells stand in columns, as far as they are known."""
+    """Lines whose cells stand in columns, as far as they are known. ``is_named``: the first names
+    the columns on another page, too."""
 
-    def __init__(self, page: PdfTextPage) -> None:
+    def __init__(self, page: PdfTextPage, *, is_named: bool) -> None:
         self._page = page
+        self.is_named = is_named
         self.lines: list[PdfLine] = []
         self.rows: tuple[tuple[TableCell, ...], ...] = ()
         self._columns: list[_Column] = []
@@ -184,7 +197,9 @@ class _Grid:
         return left <= (cell.left + cell.right) / 2 <= right
 
     def _is_near(self, line: PdfLine, row: _Row) -> bool:
-        return abs(row.lowest - line.cells[0].bottom) <= _FARTHEST * line.size
+        """A cell of many lines may come before one that stands beside its first."""
+        far = _FARTHEST * line.size
+        return row.lowest - far <= line.cells[0].bottom <= row.first + far
 
     def fill(self, lines: Sequence[PdfLine]) -> None:
         """Take lines as long as they fit."""
@@ -294,11 +309,13 @@ def _is_level(line: PdfLine) -> bool:
     return len(bottoms) > 1 and max(bottoms) - min(bottoms) <= SAME_ROW * line.size
 
 
-def _is_table(rows: Sequence[Sequence[TableCell]]) -> bool:
+def _is_table(rows: Sequence[Sequence[TableCell]], *, is_named: bool) -> bool:
     divided = sum(sum(map(bool, row)) > 1 for row in rows)
     columns = _columns(rows)
     return (
-        divided >= _DIVIDED * len(rows) and all(map(_is_column, columns)) and not _is_prose(columns)
+        divided >= _DIVIDED * len(rows)
+        and all(_is_column(one) or (is_named and len(one) == 1) for one in columns)
+        and (is_named or not _is_prose(columns))
     )
 
 
@@ -344,9 +361,9 @@ def _is_list(rows: Sequence[Sequence[TableCell]]) -> bool:
     return (is_pair and 2 * marked > len(rows)) or (ascends and all(map(_PAGE.fullmatch, last)))
 
 
-def _is_head(page: PdfTextPage, rows: Sequence[Sequence[TableCell]], names: Sequence[str]) -> bool:
-    """Whether the first row names the columns."""
-    return is_header(names) and any(
+def _is_head(page: PdfTextPage, rows: Sequence[Sequence[TableCell]]) -> bool:
+    """Whether the first row, if it may, names the columns."""
+    return any(
         head and below and (_is_set_apart(page, head, below) or _counts(_text(head), below))
         for head, below in zip(rows[0], _columns(rows[1:]), strict=True)
     )

@@ -8,8 +8,9 @@ import pytest
 
 from ingestion.parsers.document import Limits
 from kb_project.errors import ParseError
-from tests.ingestion.parsers.conftest import headed, page_boxes, render_page
-from tests.ingestion.parsers.samples import make_pdf, paragraph, text_page
+from kb_project.text.regions import RegionKind
+from tests.ingestion.parsers.conftest import headed, of_kind, page_boxes, render_page
+from tests.ingestion.parsers.samples import Line, make_pdf, paragraph, text_page
 
 PROSE = (
     "The lens was taken down in five days and carried to the harbour",
@@ -103,6 +104,85 @@ def test_a_title_that_a_program_wrote_is_not_believed(read):
     data = make_pdf([page_of("Text.")], title="Microsoft Word - minutes.doc")
 
     assert read(data, "Board minutes.pdf").title == "Board minutes"
+
+
+@pytest.mark.parametrize("title", ["LR-2025-3 | Harbour", "LR-2025-3", "untitled", "(anonymous)"])
+def test_a_title_that_is_the_running_head_or_the_file_is_none_above_a_large_heading(read, title):
+    content = text_page(
+        (8, 72, 780, "LR-2025-3 | Harbour, page 1"),
+        (20, 72, 740, "The water of the harbour"),
+        *paragraph(PROSE * 4, top=690),
+    )
+
+    assert read(make_pdf([content], title=title), "LR-2025-3.pdf").title == (
+        "The water of the harbour"
+    )
+
+
+def test_a_title_in_small_letters_stays_where_no_large_heading_is(read):
+    content = text_page((8, 72, 780, "Harbour log"), *paragraph(PROSE * 4, top=690))
+
+    assert read(make_pdf([content], title="Harbour log"), "scan-7.pdf").title == "Harbour log"
+
+
+def two_pages(*edges: Line) -> list[bytes]:
+    return [text_page(*edges, *paragraph([*PROSE, end], top=700)) for end in ("Once.", "Twice.")]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [(8, 72, 780, "LR-2025-3"), (8, 72, 30, "Harbour Office")],
+        [(12, 72, 780, "LR-2025-3"), (12, 72, 30, "Harbour Office")],
+        [(8, 72, 720, "LR-2025-3"), (8, 72, 640, "Harbour Office")],
+    ],
+    ids=["small and apart", "apart", "small"],
+)
+def test_lines_at_the_edges_of_both_of_two_pages_run(read, edges):
+    document = read(make_pdf(two_pages(*edges)), "r.pdf")
+
+    assert len(of_kind(document, RegionKind.RUNNING)) == 2
+    assert " ".join(of_kind(document, RegionKind.RUNNING)).split() == [
+        "LR-2025-3", "Harbour", "Office", "LR-2025-3", "Harbour", "Office",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [[(18, 72, 760, "Order form")], [(12, 72, 714.4, "Order form")]],
+    ids=["large", "a line of the text"],
+)
+def test_what_both_of_two_pages_say_in_the_letters_and_place_of_content_stays(read, edges):
+    document = read(make_pdf(two_pages(*edges)), "r.pdf")
+
+    assert of_kind(document, RegionKind.RUNNING) == []
+
+
+def test_page_numbers_of_two_pages_run(read):
+    pages = [
+        text_page(*paragraph(PROSE, top=700), (12, 300, 30, f"Page {number}")) for number in (1, 2)
+    ]
+
+    assert of_kind(read(make_pdf(pages), "r.pdf"), RegionKind.RUNNING) == ["Page 1", "Page 2"]
+
+
+def test_boxes_lie_on_a_table_that_goes_on_from_the_page_before(write, read):
+    names, row = ["Tag", "Range"], ["TT-141", "0 to 120"]
+    pages = [
+        text_page(*((12, x, y, cell) for y, cells in ((700, names), (686, row))
+                    for x, cell in zip((72, 300), cells, strict=True)))
+        for _ in range(2)
+    ]  # fmt: skip
+    data = make_pdf(pages)
+    document = read(data, "r.pdf")
+    page = document.pages[1]
+    start = document.text.index("0 to 120", page.start) - page.start
+
+    ((x0, y0, _, y1),) = page_boxes(write(data), 2, page.end - page.start, start, start + 8)
+
+    assert "Tag: TT-141; Range: 0 to 120" in document.text
+    assert x0 == pytest.approx(0.5, abs=0.01)
+    assert y0 < 114 / 800 < y1 + 0.002
 
 
 def test_pages_without_text_are_named(read):

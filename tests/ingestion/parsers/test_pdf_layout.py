@@ -8,7 +8,7 @@ import pypdfium2
 import pytest
 
 from ingestion.parsers.pdf_layout import joint as joint_of, read_page
-from ingestion.parsers.pdf_lines import PdfLine
+from ingestion.parsers.pdf_lines import PageLines, PdfLine
 from tests.ingestion.parsers.conftest import page_boxes
 from tests.ingestion.parsers.samples import make_pdf, paragraph, text_page
 
@@ -72,7 +72,7 @@ def page_text(content: bytes):
     document = pypdfium2.PdfDocument(make_pdf([content]))
     page = document[0]
     text_page_ = page.get_textpage()
-    result = read_page(text_page_)
+    result = read_page(PageLines.of(text_page_))
     raw = text_page_.get_text_range()
     document.close()
     return result, raw
@@ -129,7 +129,7 @@ def test_each_words_box_lies_on_its_own_line(write):
     rows = [f"alpha{n} beta{n} gamma{n}" for n in range(10)]
     data = make_pdf([text_page(*paragraph(rows, top=700))])
     document = pypdfium2.PdfDocument(data)
-    text = read_page(document[0].get_textpage()).text
+    text = read_page(PageLines.of(document[0].get_textpage())).text
     document.close()
     path = write(data)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from ingestion.parsers.pdf_layout import read_page
+from ingestion.parsers.pdf_lines import PageLines
 from tests.ingestion.parsers.samples import Line, make_pdf, paragraph, text_page
 
 SIZE = 10.0
@@ -40,7 +41,7 @@ def table(
 
 def read(*lines: Line) -> str:
     document = pypdfium2.PdfDocument(make_pdf([text_page(*lines)]))
-    text = read_page(document[0].get_textpage()).text
+    text = read_page(PageLines.of(document[0].get_textpage())).text
     document.close()
     return text
 
@@ -154,6 +155,69 @@ def test_a_name_of_several_lines_is_one_name_where_rows_are_farther_apart():
     assert "Measure: Apprentices who have completed Next Keepers; 2024: 3; 2030: 12" in text
 
 
+def test_a_cell_of_many_lines_may_come_before_those_beside_its_first():
+    text = read(
+        *table([["Part", "Made of", "Kept by"]], at=[72, 150, 300], align="left"),
+        *table([["Lamps", "Glass", "Ada Holt"]], at=[72, 150, 300], align="left", top=682),
+        *table([["Wires", "Copper of the old"]], at=[72, 150], align="left", top=664),
+        (SIZE, 150, 652, "ferry, drawn in the"),
+        (SIZE, 150, 640, "winter of that year"),
+        (SIZE, 150, 628, "and of the next"),
+        (SIZE, 300, 664, "Ben Ray"),
+        *table([["Oil", "Seals", "Cy Moss"]], at=[72, 150, 300], align="left", top=602),
+    )
+
+    assert text.split("\n")[2:] == [
+        "Wires; Copper of the old ferry, drawn in the winter of that year and of the next; Ben Ray",
+        "Oil; Seals; Cy Moss",
+    ]
+
+
+PLACES_OF_NAMES = [72, 200, 330]
+NAMES = ["What you see", "Likely cause", "What to do"]
+FAULTS = [
+    ["Hums", "A phase is missing", "Stop at once"],
+    ["Rattles", "Air", "Open the valve"],
+    ["Drips", "A worn seal", "Change it"],
+]
+
+
+def pages_of(*pages: Sequence[Line]) -> list[str]:
+    document = pypdfium2.PdfDocument(make_pdf([text_page(*lines) for lines in pages]))
+    opened = [PageLines.of(page.get_textpage()) for page in document]
+    around = zip([None, *opened], opened, [*opened[1:], None], strict=False)
+    texts = [read_page(page, before, after).text for before, page, after in around]
+    document.close()
+    return texts
+
+
+@given(st.integers(1, 3), st.integers(1, 3))
+@settings(max_examples=9, deadline=None)
+def test_names_that_are_repeated_on_the_next_page_name_each_row_on_both(before, after):
+    rows = [[f"{cell} {n}" for cell in FAULTS[n % 3]] for n in range(before + after)]
+    head = (8.0, 72.0, 780.0, "Pumps")
+
+    first, second = pages_of(
+        [head, *table([NAMES, *rows[:before]], at=PLACES_OF_NAMES, align="left", top=200)],
+        [head, *table([NAMES, *rows[before:]], at=PLACES_OF_NAMES, align="left", top=740)],
+    )
+
+    names = "; ".join(NAMES)
+    told = [
+        "; ".join(f"{name}: {cell}" for name, cell in zip(NAMES, row, strict=True)) for row in rows
+    ]
+    assert first == "\n".join(["Pumps\n", names, *told[:before]])
+    assert second == "\n".join(["Pumps\n", names, *told[before:]])
+
+
+def test_a_divided_running_head_is_no_row_of_names():
+    head = [(SIZE, 72.0, 780.0, "Harbour Office"), (SIZE, 330.0, 780.0, "Internal")]
+    prose = paragraph(["The ferries carried more passengers", "than before."], top=740, size=SIZE)
+
+    for text in pages_of([*head, *prose], [*head, *prose]):
+        assert ";" not in text
+
+
 @pytest.mark.parametrize(
     "rows",
     [
@@ -247,7 +311,7 @@ HEIGHTS = st.integers(0, 60).map(lambda step: 780 - 12.0 * (step // 2) - 4 * (st
 def test_no_letter_is_lost_or_said_twice_wherever_words_stand(lines):
     document = pypdfium2.PdfDocument(make_pdf([text_page(*lines)]))
     pdfium_page = document[0].get_textpage()
-    raw, page = pdfium_page.get_text_range(), read_page(pdfium_page)
+    raw, page = pdfium_page.get_text_range(), read_page(PageLines.of(pdfium_page))
     document.close()
 
     units = [unit for unit in page.units if unit >= 0]
