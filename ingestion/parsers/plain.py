@@ -1,4 +1,4 @@
-"""Plain text: kept as it is, except for words cut at a line's end.
+"""Plain text: kept as it is, except for words cut at a line's end and tables laid out by spaces.
 
 Chapter lines, numbered and underlined lines are headings.
 """
@@ -11,9 +11,11 @@ from typing import Final
 import regex
 
 from ingestion.parsers.builder import TextBuilder, title_from_name
-from ingestion.parsers.document import ParsedDocument, Source, one_line
+from ingestion.parsers.document import ParsedDocument, Source, clean, one_line
 from ingestion.parsers.encoding import Decoded, decode
 from ingestion.parsers.numbered import numbered_headings
+from ingestion.parsers.spaced_tables import parts_of
+from ingestion.parsers.tables import write_table
 
 _NUMBER: Final = (
     r"(?:\d{1,4}|[ivxlcdm]{1,8}|[a-h]|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
@@ -31,6 +33,7 @@ _LESSER: Final = re.compile(
 )
 _UNDERLINE: Final = re.compile(r"(={3,}|-{3,}|~{3,})[ \t]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
+_BLANK_LINES: Final = re.compile(r"\A(?:[^\S\n]*\n)+")
 _LONGEST: Final = 100
 _TITLE_FIELD: Final = re.compile(r"(?m)^Title:[ \t]*(\S.{0,200})$")
 # Of an e-mail, whose fields come first.
@@ -57,7 +60,12 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
     builder = TextBuilder(source)
     builder.warn(decoded.warning)
     builder.warn(warning)
-    builder.verbatim(rejoined(decoded.text))
+    text, builder.removed = clean(decoded.text)
+    for part in parts_of(rejoined(text)):
+        if isinstance(part, str):
+            builder.verbatim(_BLANK_LINES.sub("", part))
+        else:
+            write_table(builder, part)
     final = builder.text
     for level, title, start in all_headings(final):
         builder.mark_heading(level, title, start)
