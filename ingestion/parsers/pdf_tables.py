@@ -26,6 +26,7 @@ from ingestion.parsers.pdf_lines import (
     cell_of,
     font_of,
 )
+from ingestion.parsers.pdf_shading import areas_of, colour_at
 from ingestion.parsers.tables import is_header, is_number, is_year
 
 _ALIGNED: Final = 3.0
@@ -366,7 +367,17 @@ def _is_head(page: PdfTextPage, rows: Sequence[Sequence[TableCell]]) -> bool:
     return any(
         head and below and (_is_set_apart(page, head, below) or _counts(_text(head), below))
         for head, below in zip(rows[0], _columns(rows[1:]), strict=True)
+    ) or _is_shaded(page, rows)
+
+
+def _is_shaded(page: PdfTextPage, rows: Sequence[Sequence[TableCell]]) -> bool:
+    """Whether few other rows, such as that of a total, have the first one's colour behind them."""
+    areas = areas_of(page)
+    firsts = [next(cell for cell in row if cell)[0] for row in rows]
+    first, *others = (
+        colour_at(areas, one.cell.left + 1, one.cell.bottom + one.line.size / 3) for one in firsts
     )
+    return others.count(first) * 3 < len(others)
 
 
 def _is_set_apart(page: PdfTextPage, head: TableCell, below: Sequence[TableCell]) -> bool:

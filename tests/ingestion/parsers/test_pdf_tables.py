@@ -210,6 +210,37 @@ def test_names_that_are_repeated_on_the_next_page_name_each_row_on_both(before, 
     assert second == "\n".join(["Pumps\n", names, *told[before:]])
 
 
+def filled(*rows: int, grey: float = 0.8) -> bytes:
+    """A filled area behind each of these rows of a table."""
+    areas = [f"{grey} g 60 {696 - 14 * row} 460 14 re f 0 g" for row in rows]
+    return "\n".join([*areas, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    ("background", "is_named"),
+    [
+        (b"", False),
+        (filled(0), True),
+        (filled(0, 4), True),
+        (filled(1, 2, 3, 4), True),
+        (filled(0, grey=1), False),
+        (filled(0, 2, 4), False),
+        (filled(0, 1, 2, 3, 4), False),
+    ],
+    ids=["none", "names", "names and total", "rows", "white", "every other row", "all"],
+)
+def test_a_first_row_with_a_colour_of_its_own_names_the_columns(background, is_named):
+    rows = [*FAULTS, ["All", "Age", "A new pump"]]
+    content = text_page(*table([NAMES, *rows], at=PLACES_OF_NAMES, align="left"))
+    document = pypdfium2.PdfDocument(make_pdf([background + content]))
+
+    text = read_page(PageLines.of(document[0].get_textpage())).text
+
+    document.close()
+    named = "What you see: Drips; Likely cause: A worn seal; What to do: Change it"
+    assert text.split("\n")[3] == (named if is_named else "Drips; A worn seal; Change it")
+
+
 def test_a_divided_running_head_is_no_row_of_names():
     head = [(SIZE, 72.0, 780.0, "Harbour Office"), (SIZE, 330.0, 780.0, "Internal")]
     prose = paragraph(["The ferries carried more passengers", "than before."], top=740, size=SIZE)

@@ -16,7 +16,13 @@ def written(rows) -> str:
 
 @pytest.mark.parametrize(
     "row",
-    [["Name", "Age"], ["Region", "2023", "2024"], ["", "Visitors", "Cost"], ["名前", "町"]],
+    [
+        ["Name", "Age"],
+        ["Region", "2023", "2024"],
+        ["Charge", "2024-25", "2025/26"],
+        ["", "Visitors", "Cost"],
+        ["名前", "町"],
+    ],
 )
 def test_labels_make_a_header(row):
     assert is_header(row)
