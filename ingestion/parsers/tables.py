@@ -14,7 +14,7 @@ from ingestion.parsers.document import one_line
 from kb_project.text.regions import RegionKind
 
 _NUMBER: Final = re.compile(r"[\s+\-–(]*[$€£¥]?\s*\d[\d\s.,:/\-TZ]*\s*[%€£$)]?")
-_YEAR: Final = re.compile(r"(?:19|20)\d\d(?:\s?[-–/]\s?(?:(?:19|20)\d\d|\d\d))?")
+_YEAR: Final = re.compile(r"((?:19|20)\d\d)(?:\s?[-–/]\s?((?:19|20)?\d\d))?")
 # A value rather than a name: several digits that are no year, a date, an amount, an address.
 _VALUE: Final = re.compile(
     r"(?<!\w)(?!(?:19|20)\d\d\b)\d\d|(?<!\w)\d{1,2}[.\s]\s*\w+[.\s]\s*(?:19|20)\d\d"
@@ -231,7 +231,7 @@ def write_row(builder: TextBuilder, row: str, *, longest: int) -> None:
 
 def is_value(cell: str) -> bool:
     """Whether a cell has a number, a date, an amount or an address: no name of a column does."""
-    return not is_year(cell) and _VALUE.search(cell) is not None
+    return _VALUE.search(cell) is not None
 
 
 def is_caption(first: Row, second: Row) -> bool:
@@ -264,11 +264,13 @@ def is_number(cell: str) -> bool:
 
 
 def is_year(cell: str) -> bool:
-    """
-    >>> [is_year(cell) for cell in ("2024", "2025-26", "2025/2026", "2025-26-01", "31,900")]
+    """Whether it is a year, or one and the next, and no month.
+
+    >>> [is_year(cell) for cell in ("2024", "2025-26", "2025/2026", "2025-06", "31,900")]
     [True, True, True, False, False]
     """
-    return _YEAR.fullmatch(cell) is not None
+    found = _YEAR.fullmatch(cell)
+    return found is not None and (found[2] is None or (int(found[2]) - int(found[1])) % 100 == 1)
 
 
 def _filled(row: Row) -> int:
