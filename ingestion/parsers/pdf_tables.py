@@ -22,11 +22,12 @@ from ingestion.parsers.pdf_lines import (
     SAME_ROW,
     Cell,
     PdfLine,
+    areas_of,
     box_of,
     cell_of,
+    colour_at,
     font_of,
 )
-from ingestion.parsers.pdf_shading import areas_of, colour_at
 from ingestion.parsers.tables import is_header, is_number, is_year
 
 _ALIGNED: Final = 3.0
