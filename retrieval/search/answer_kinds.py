@@ -171,9 +171,7 @@ _PROCEDURE: Final = lazy_pattern(
     r"|\b(?:click|tick|press|select|choose|enter|type)(?:ing)?\b",
     regex.IGNORECASE,
 )
-_REASON: Final = lazy_pattern(
-    r"\bbecause\b|\b(?:cause|reason)s?\b[^.;]{0,60}? (?:is|are|was|were)\b", regex.IGNORECASE
-)
+_REASON: Final = lazy_pattern(r"\bbecause\b", regex.IGNORECASE)
 _ARTICLE: Final = regex.compile(r"^(?:an?|the) ", regex.IGNORECASE)
 MOST_DEFINED: Final = 4
 """Words of what a question asks to define."""
