@@ -364,6 +364,8 @@ TOKENS_PER_BYTE: Final[Mapping[str, Range]] = {
     "zip": Range(0.02, 1.0),
     # Text is deflated; fonts and pictures weigh more than words.
     "pdf": Range(0.002, 0.25),
+    # Attachments, which are not read, weigh more than words.
+    "mail": Range(0.005, 0.4),
     # Cells become "column: value" sentences.
     "table": Range(0.3, 1.5),
 }

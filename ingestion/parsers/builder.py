@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from pathlib import PurePosixPath
 
 from ingestion.parsers import furniture, refusals
@@ -149,6 +150,7 @@ class TextBuilder:
         """Build the document. ``front`` is the title on its first page, for files that state none.
         ``is_laid_out``: pages may have running heads and page numbers."""
         self.close_page()
+        self._headings.sort(key=attrgetter("start"))
         text = self.text
         if not text.strip():
             raise refusals.no_text(self.source.name)

@@ -21,6 +21,7 @@ from ingestion.parsers.formats import (
     HTML,
     JSON,
     JSON_LINES,
+    MAIL,
     MARKDOWN,
     PDF,
     TEXT,
@@ -31,12 +32,13 @@ from ingestion.parsers.formats import (
 )
 from kb_project.errors import ParseError
 
-_TEXTUAL: Final = frozenset({TEXT, MARKDOWN, HTML, CSV, TSV, JSON, JSON_LINES})
+_TEXTUAL: Final = frozenset({TEXT, MARKDOWN, HTML, MAIL, CSV, TSV, JSON, JSON_LINES})
 _BY_ENDING: Final = {end: kind for end, kind in BY_ENDING.items() if kind in _TEXTUAL}
 _DECLARED: Final = frozenset(kind for kind, one in FORMATS.items() if one.member == "mimetype")
 _BY_MEMBER: Final = {one.member: kind for kind, one in FORMATS.items() if "/" in one.member}
 _OLD_OFFICE: Final = bytes.fromhex("d0cf11e0a1b11ae1")
 _OLD_STREAMS: Final = (
+    ("__nameid_version1.0", "an Outlook message (.msg)", "Save it as .eml and upload that."),
     ("WordDocument", "an old Word document (.doc)", "Save it as .docx and upload that."),
     (
         "PowerPoint Document",
@@ -51,6 +53,12 @@ _HTML: Final = re.compile(
     r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html[\s>])", re.I | re.S
 )
 _HTML_TAGS: Final = re.compile(r"</?(?:p|div|h[1-6]|body|table|ul|span|a|br)\b[^<>]*>", re.I)
+# Fields of an e-mail, the first of which may be of any name, behind the first line of a mailbox.
+_MAIL: Final = re.compile(
+    r"\s*(?:From .*\n)?(?:[!-9;-~]{1,80}:.*\n(?:[ \t]+.*\n){0,50}){0,100}?"
+    r"(?:from|to|date|subject|received|message-id|mime-version|content-type)[ \t]?:",
+    re.IGNORECASE,
+)
 _MARKDOWN: Final = re.compile(r"(?m)^#{1,6} \S.*\n\n")
 _FRONT_MATTER: Final = re.compile(r"---\n(?:.*\n){1,50}?---\n")
 _PROBABLE_JSON: Final = 20_000_000
@@ -177,6 +185,8 @@ def _text_kind(file: OpenFile, head: bytes, name: str) -> str:
     if _HTML.match(text):
         return HTML
     by_name = _BY_ENDING.get(ending_of(name))
+    if by_name == MAIL:
+        return MAIL if _MAIL.match(text) else TEXT
     if by_name == JSON:
         return JSON_LINES if _is_json_lines(text) else JSON
     if by_name == TEXT and text.lstrip()[:1] in ("{", "["):

@@ -10,6 +10,7 @@ from typing import Final
 TEXT: Final = "text/plain"
 MARKDOWN: Final = "text/markdown"
 HTML: Final = "text/html"
+MAIL: Final = "message/rfc822"
 CSV: Final = "text/csv"
 TSV: Final = "text/tab-separated-values"
 JSON: Final = "application/json"
@@ -33,7 +34,7 @@ class Format:
     the format in lists. Both are shown to people.
     ``member`` is a file inside the ZIP archive by which it is recognised; where that is
     ``mimetype``, the archive says its own type in it. ``bulk`` tells estimates how much text a
-    byte yields: text, html, zip, table or pdf.
+    byte yields: text, html, zip, table, pdf or mail.
     """
 
     module: str
@@ -100,6 +101,7 @@ FORMATS: Final[dict[str, Format]] = {
     HTML: Format("html", "web page", "HTML", (".html", ".htm", ".xhtml"), _CODE, bulk="html"),
     MARKDOWN: Format("markdown", "Markdown file", "Markdown", (".md", ".markdown", ".mdown")),
     TEXT: Format("plain", "text file", "text", (".txt", ".text", ".log")),
+    MAIL: Format("mail", "e-mail", "e-mail", (".eml",), "envelope", bulk="mail"),
     CSV: Format("delimited", "CSV table", "CSV", (".csv",), _SHEET, bulk="table"),
     TSV: Format("delimited", "TSV table", "TSV", (".tsv", ".tab"), _SHEET, bulk="table"),
     JSON: Format("json_records", "JSON file", "JSON", (".json",), _CODE),

@@ -61,19 +61,28 @@ _KEPT_SHARE: Final = 1 / 3
 
 
 def read(source: Source) -> ParsedDocument:
-    data = source.file.read_bytes()
-    charset = _CHARSET.search(data[:_DECLARED_WITHIN])
-    decoded = decode(data, declared=charset.group(1).decode("ascii") if charset else "")
     builder = TextBuilder(source)
-    builder.warn(decoded.warning)
-    text, builder.removed = clean(decoded.text)
-    tree = LexborHTMLParser(text)
+    tree, encoding = read_tree(source.file.read_bytes(), builder)
     root, left_out = main_content(tree)
     if root is not None:
         skip = (lambda node: node.mem_id in left_out) if left_out else is_silent
         write_blocks(root, builder, skip=skip)
     _describe(tree, builder)
-    return builder.build(parser="html", title=page_title(tree), encoding=decoded.encoding)
+    return builder.build(parser="html", title=page_title(tree), encoding=encoding)
+
+
+def read_tree(
+    data: bytes, builder: TextBuilder, *, declared: str = ""
+) -> tuple[LexborHTMLParser, str]:
+    """The page as a tree, and its encoding, unless that is ``declared`` elsewhere."""
+    charset = _CHARSET.search(data[:_DECLARED_WITHIN])
+    if charset and not declared:
+        declared = charset.group(1).decode("ascii")
+    decoded = decode(data, declared=declared)
+    builder.warn(decoded.warning)
+    text, removed = clean(decoded.text)
+    builder.removed += removed
+    return LexborHTMLParser(text), decoded.encoding
 
 
 def _describe(tree: LexborHTMLParser, builder: TextBuilder) -> None:

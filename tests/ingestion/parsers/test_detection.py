@@ -43,6 +43,12 @@ TABLE = b"a;b\n1;2\n3;4\n"
         (b"# Title\n\nText.\n", "a.md", "text/markdown"),
         (b"# Title\n\nText.\n", "a.txt", "text/plain"),
         (b"# Title\n\nText.\n\n## More\n\n", "readme", "text/markdown"),
+        (b"From: Ada\nSubject: Fog\n\nText.\n", "fog.eml", "message/rfc822"),
+        (b"\nX-Spam: no\n it is not\nReceived: from b\n\nText.\n", "fog.EML", "message/rfc822"),
+        (b"From a@b Fri Jul 10 16:20:00 2026\nTo: c@d\n\nText.\n", "fog.eml", "message/rfc822"),
+        (b"From: Ada\nSubject: Fog\n\nText.\n", "fog.txt", "text/plain"),
+        (b"Dear Ada,\n\nSubject: Fog\n", "fog.eml", "text/plain"),
+        (b"<html><p>Text.", "fog.eml", "text/html"),
         (b"#!/bin/sh\n# a\n\n# b\n\n", "script", "text/plain"),
         (TABLE, "table", "text/csv"),
         (TABLE, "table.txt", "text/plain"),
@@ -102,6 +108,14 @@ def test_old_word_files_get_their_own_advice(refuse):
     old = bytes.fromhex("d0cf11e0a1b11ae1").ljust(512, b"\x00") + "WordDocument".encode("utf-16-le")
 
     assert ".docx" in refuse(old, "letter.doc").next_step
+
+
+def test_messages_of_outlook_get_their_own_advice(refuse):
+    message = bytes.fromhex("d0cf11e0a1b11ae1").ljust(512, b"\x00") + "__nameid_version1.0".encode(
+        "utf-16-le"
+    )
+
+    assert ".eml" in refuse(message, "letter.msg").next_step
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,9 @@ from tests.ingestion.parsers.samples import (
     word_paragraph as word,
 )
 
-TEXT_NAMES = ["a.txt", "a.md", "a.html", "a.csv", "a.tsv", "a.json", "a.jsonl", "a", "a.xyz"]
+TEXT_NAMES = [
+    *("a.txt", "a.md", "a.html", "a.eml", "a.csv", "a.tsv", "a.json", "a.jsonl", "a", "a.xyz"),
+]
 SAMPLES = {
     "a.docx": make_docx(word("Title", style="Heading1") + word("The lens was lit.")),
     "a.epub": make_epub({"one.xhtml": "<h1>One</h1><p>It began.</p>"}),
@@ -34,6 +36,21 @@ QUICK = settings(
 )
 FEW = settings(QUICK, max_examples=25)
 MARKED_UP = st.text(alphabet="#*_=-`>|,;\t\"'{}[]<>/:&ab1 \n\r\\.灯\u2028\x00", max_size=300)
+FIELDS = (
+    *("From", "Date", "Subject", "Content-Type", "Content-Type: multipart/mixed; boundary=b; x"),
+    *("Content-Transfer-Encoding", "Content-Transfer-Encoding: base64\nX", "Content-Disposition"),
+)
+MAIL_MARKS = "ab1 \n\t\"'<>@,;:=?/*%()[]\\.灯\x00"
+MAIL_LINES = (
+    *("--b", "--b--", "-- ", "> On 3 May A wrote:", ">> x", "From: A", "Sent: B", "Subject: C"),
+    *(
+        "Content-Type: message/rfc822",
+        "Content-Type: multipart/alternative; boundary=b",
+        "",
+        "begin 1",
+    ),
+    *("-----Original Message-----", "=?utf-8?B?w?=", "not the intended recipient", "This"),
+)
 
 
 @pytest.fixture
@@ -59,6 +76,18 @@ def test_any_bytes_are_read_or_refused(path, name, data):
 @given(text=MARKED_UP)
 def test_any_marks_are_read_or_refused(path, name, text):
     require_document_or_refusal(path, text.encode(), name)
+
+
+@QUICK
+@given(
+    fields=st.lists(st.tuples(st.sampled_from(FIELDS), st.text(MAIL_MARKS, max_size=60))),
+    text=st.lists(st.one_of(st.sampled_from(MAIL_LINES), MARKED_UP)),
+)
+def test_any_message_is_read_or_refused(path, fields, text):
+    head = [f"{name}: {value}" for name, value in fields]
+    message = "\n".join(("To: a@b", *head, "", *text))
+
+    require_document_or_refusal(path, message.encode(), "a.eml")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "gb18030", "cp1252", "shift_jis"])
