@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from typing import Final
 
 from ingestion.parsers.builder import TextBuilder
@@ -111,32 +112,34 @@ def _pieces(text: str) -> Iterator[tuple[int, str]]:
 
 def _told(text: str, *, is_quoting: bool = False) -> list[_Told]:
     """``is_quoting``: a quote follows, so that its last line may say whose it is in any words."""
-    found = {one.start(): _of(one.start(), one.end(), text) for one in _WROTE.finditer(text)}
-    found |= {one.start(): _of(one.start(), one.end(), text) for one in _RULE.finditer(text)}
-    for one in _COPIED.finditer(text):
-        found[one.start()] = _of(*one.span("from"), text, one.span())
-    told = [found[at] for at in sorted(found)]
+    found = [
+        _of(text, *one.span(), one.span())
+        for one in (*_WROTE.finditer(text), *_RULE.finditer(text))
+    ]
+    found += [_of(text, *one.span("from"), one.span()) for one in _COPIED.finditer(text)]
+    # The rule above a copied message belongs to it.
+    told = list({one.begin: one for one in found}.values())
+    told.sort(key=attrgetter("begin"))
     text = text.rstrip()
     if is_quoting and text[-1:] in (":", "：") and not (told and told[-1].end >= len(text)):
         last = _LAST_LINE.search(text)
         if last and last.end() - last.start() <= _LONGEST_LINE and re.search(r"\d", last.group()):
-            told.append(_of(*last.span(), text))
+            told.append(_of(text, *last.span(), last.span()))
     return told
 
 
-def _of(start: int, end: int, text: str, around: tuple[int, int] = (0, 0)) -> _Told:
-    first, last = around if around[1] else (start, end)
-    return _Told(first, start, one_line(text[start:end]), end, last)
+def _of(text: str, start: int, end: int, whole: tuple[int, int]) -> _Told:
+    return _Told(whole[0], start, one_line(text[start:end]), end, whole[1])
 
 
 def _note(builder: TextBuilder, text: str, start: int, told: list[_Told]) -> None:
     for one in told:
         builder.mark_heading(1, one.title, start + one.start)
         builder.note(ENVELOPE, start + one.title_end, start + one.end)
-    stops = [*(one.start for one in told), len(text)]
-    for mark in _SIGNATURE.finditer(text):
-        end = next(stop for stop in stops if stop >= mark.end())
-        if text.count("\n", mark.end(), end) <= _LONGEST_SIGNATURE:
-            builder.note(ENVELOPE, start + mark.start(), start + end)
+    for begin, end in pairwise([0, *(one.begin for one in told), len(text)]):
+        marks = list(_SIGNATURE.finditer(text, begin, end))
+        if marks and text.count("\n", marks[-1].end(), end) <= _LONGEST_SIGNATURE:
+            # Its lines are no sentences, but say who somebody is and how to reach them.
+            builder.note(RegionKind.TABLE, start + marks[-1].start(), start + end)
     for notice in _NOTICE.finditer(text):
         builder.note(RegionKind.LEGAL, start + notice.start(), start + notice.end())

@@ -164,7 +164,7 @@ def test_numbered_headings_stand_below_their_message(read_text):
     ]
 
 
-def test_signatures_and_notices_are_no_prose(read_text):
+def test_signatures_are_lines_of_their_own_and_notices_are_no_prose(read_text):
     notice = (
         "This e-mail is confidential and may be privileged. If you are not the intended\n"
         "recipient, delete it."
@@ -173,7 +173,7 @@ def test_signatures_and_notices_are_no_prose(read_text):
         f"It is lit.\n\n-- \nJörg\nKeeper\n\nOn 3 May 2026 Ada wrote:\n> Well?\n\n{notice}"
     )
 
-    assert of_kind(document, RegionKind.CAPTION)[1:] == ["-- \nJörg\nKeeper"]
+    assert of_kind(document, RegionKind.TABLE) == ["-- \nJörg\nKeeper"]
     assert of_kind(document, RegionKind.LEGAL) == [notice]
 
 
