@@ -65,7 +65,6 @@ _NEXT_PART: Final = regex.compile(
 _ASKS: Final = regex.compile(
     r"\b(?:who|what|when|where|which|whose|why|how)\b|谁|什么|哪|多少|几|怎|何|吗", regex.IGNORECASE
 )
-
 _NAME_WITHIN: Final = regex.compile(
     r"(?<=[\p{L}\d,]\s)[\p{Lu}\d][\p{L}\d.'’-]*(?:\s[\p{Lu}\d][\p{L}\d.'’-]*)*"
 )
