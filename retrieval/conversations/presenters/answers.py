@@ -19,11 +19,10 @@ from retrieval.answering import greeting
 from retrieval.answering.options import OPTIONS
 from retrieval.conversations import queries
 from retrieval.conversations.presenters.ask_box import wishes_in
+from retrieval.conversations.presenters.paragraphs import Paragraph, ShownSentence, paragraphs
 from retrieval.conversations.presenters.passages import (
     Card,
-    Chip,
     CitedSources,
-    Dispute,
     ShownCitation,
     ShownHit,
     reported_passages,
@@ -49,7 +48,6 @@ KINDS: Final = {
     greeting.WRITTEN_BY: ("About this workspace", "Nothing was searched."),
 }
 MOST_NEAREST: Final = 3
-LIST_MARKS: Final = frozenset("-*+•")
 EMPTY_SCOPE: Final = "scope_empty"
 PASSING: Final = frozenset(
     {
@@ -63,47 +61,7 @@ PASSING: Final = frozenset(
     }
 )
 """Codes of notes about unfinished work: they will soon no longer be true."""
-OPENS: Final = "\ue000"
-CLOSES: Final = "\ue001"
-"""Private-use characters that delimit marked words while Markdown is removed."""
-STRAY: Final = re.compile(f"[{OPENS}{CLOSES}]")
-MARKED: Final = re.compile(f"{OPENS}([^{OPENS}{CLOSES}]*){CLOSES}")
 UNDER_WAY: Final = frozenset({AnswerState.QUEUED, AnswerState.RUNNING})
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Some words of a sentence; ``is_marked`` if they answer the question."""
-
-    text: str
-    is_marked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSentence:
-    """A sentence; ``verdict`` is that of ``Check``, or '' if there is nothing to check, as in a
-    heading.
-
-    ``uncited`` means unsupported because it cites no source. ``disputes`` are what other sources
-    say.
-    """
-
-    words: tuple[Words, ...]
-    chips: tuple[Chip, ...]
-    verdict: str
-    disputes: tuple[Dispute, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return "".join(one.text for one in self.words)
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """``kind`` is heading, entry (of a list), or '' for plain text."""
-
-    kind: str
-    sentences: tuple[ShownSentence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,54 +165,6 @@ def _sorted_notes(notes: Sequence[Mapping[str, Any]]) -> tuple[str, tuple[str, .
     shown = next((one for one in searched if one["code"] not in PASSING), None)
     remarks = tuple(str(one["sentence"]) for one in searched if one is not shown)
     return str(shown["sentence"]) if shown else "", remarks
-
-
-def paragraphs(
-    sentences: Sequence[Mapping[str, Any]], cited: CitedSources, *, each_alone: bool
-) -> tuple[Paragraph, ...]:
-    """Group sentences into paragraphs; one that begins with a line break begins a new paragraph."""
-    found: list[tuple[str, list[ShownSentence]]] = []
-    for row in sentences:
-        text = str(row["text"])
-        if not found or each_alone or text.startswith("\n"):
-            found.append(("" if each_alone else kind_of(text), []))
-        found[-1][1].append(_sentence(row, cited))
-    return tuple(Paragraph(kind, tuple(said)) for kind, said in found)
-
-
-def kind_of(text: str) -> str:
-    """Return what the line's Markdown makes it.
-
-    >>> kind_of("\\n## The light"), kind_of("- It burns oil."), kind_of("It burns oil.")
-    ('heading', 'entry', '')
-    """
-    mark = text.split(maxsplit=1)[0] if text.split() else ""
-    if mark and not mark.strip("#"):
-        return "heading"
-    return "entry" if mark in LIST_MARKS else ""
-
-
-def _sentence(row: Mapping[str, Any], cited: CitedSources) -> ShownSentence:
-    chips = cited.chips(row)
-    unchecked = {} if "check" in row else {"verdict": "unsupported" if not chips else ""}
-    verdict = str((row.get("check") or unchecked).get("verdict", ""))
-    if verdict == "unsupported" and not chips:
-        verdict = "uncited"
-    words, disputes = tuple(_words(str(row["text"]), row.get("marked", ()))), cited.disputes(row)
-    if verdict == "conflict" and (disputes or cited.is_settled(row)):
-        verdict = "supported"  # what the other sources say is shown instead
-    return ShownSentence(words, chips, verdict, disputes)
-
-
-def _words(text: str, marked: Sequence[Sequence[int]]) -> Iterator[Words]:
-    """Yield the text without Markdown, cut where the answering words begin and end."""
-    text = STRAY.sub("\ufffd", text)
-    for start, end in sorted(((one[0], one[1]) for one in marked), reverse=True):
-        text = f"{text[:start]}{OPENS}{text[start:end]}{CLOSES}{text[end:]}"
-    parts = MARKED.split(plain(text.strip().lstrip("•")).strip())
-    for place, part in enumerate(parts):
-        if shown := STRAY.sub("", part):
-            yield Words(shown, is_marked=place % 2 == 1)
 
 
 def _searched(workspace: Workspace, question: Question) -> str:

@@ -9,8 +9,9 @@ from typing import Final
 from django.utils import timezone
 
 from retrieval.conversations import queries
-from retrieval.conversations.presenters.answers import ShownAnswer, ShownSentence, shown_answer
+from retrieval.conversations.presenters.answers import ShownAnswer, shown_answer
 from retrieval.conversations.presenters.pages import conversation_of
+from retrieval.conversations.presenters.paragraphs import ShownSentence
 from retrieval.models import AnswerState, Question
 from workspaces.models import Workspace
 
@@ -57,9 +58,9 @@ def conversation_text(*, workspace: Workspace, question: Question, origin: str) 
 
 
 def _body(answer: ShownAnswer) -> Iterator[str]:
-    """Yield the paragraphs; entries that follow each other are one list."""
+    """Yield the paragraphs; entries that follow each other are one list, rows have a line each."""
     for is_list, group in groupby(answer.paragraphs, lambda one: one.kind == "entry"):
-        lines = [" ".join(map(_said, one.sentences)) for one in group]
+        lines = [("\n" if one.columns else " ").join(map(_said, one.sentences)) for one in group]
         yield from ["\n".join(f"- {line}" for line in lines)] if is_list else lines
 
 

@@ -13,13 +13,8 @@ from ingestion.knowledge.conflicts import SideSpan
 from ingestion.models import Chunk, Document, DocumentVersion
 from retrieval.answering import events
 from retrieval.conversations import asking
-from retrieval.conversations.presenters.answers import (
-    Piece,
-    Words,
-    paragraphs,
-    pieces_of,
-    progress_of,
-)
+from retrieval.conversations.presenters.answers import Piece, pieces_of, progress_of
+from retrieval.conversations.presenters.paragraphs import Words, paragraphs
 from retrieval.conversations.presenters.passages import CitedSources, ShownHit
 from retrieval.models import Answer, AnswerState, Citation
 from retrieval.search.reporting import EventKind
