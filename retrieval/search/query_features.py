@@ -230,9 +230,9 @@ def technical_signs(question: str) -> tuple[int, int]:
 _ASKING: Final = lazy_pattern(
     # The forms of suggested questions.
     r"\bwhat do the documents say about\b|\blinked to\b|文件里说了什么|有什么关系"
-    r"|^\W*(?:please )?(?:list|enumerate|name)\b(?: (?:all|every|some)\b)?"
+    r"|^\W*(?:please )?(?:list|enumerate|name)\b(?: (?:all|every|some)\b)?|^\W*(?:all|every)\b"
     r"|\b(?:how (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)|by how much"
-    r"|during|after|before|about|according to|please|(?:the )?names? of"
+    r"|during|after|before|about|according to|please|pls|plz|(?:the )?names? of"
     # Words that ask or only support another: the rest of the question says what "come out" means.
     r"|(?:tell|give|show|list|name|remind) (?:me|us)|(?:is|are|was|were) there"
     r"|there (?:is|are|was|were)|c[oa]mes? (?:out|up with|about|in|with)"

@@ -156,7 +156,7 @@ def cells_of(said: str) -> dict[str, str]:
 def columns_of(rows: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
     """Return the columns of which every row has the first and some others, in this order; none if
     there is no such order."""
-    columns = tuple(max(rows, key=len, default={}))
+    columns = max(map(tuple, rows), key=len, default=())
     if not 1 < len(columns) <= MOST_COLUMNS:
         return ()
     fit = [[name for name in columns if name in row] == [*row] for row in rows]
