@@ -15,7 +15,7 @@ from typing import Final
 
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import one_line
-from ingestion.parsers.plain import all_headings, rejoined
+from ingestion.parsers.plain import all_headings, rejoined, write_parts
 from kb_project.text.regions import RegionKind
 
 ENVELOPE: Final = RegionKind.CAPTION
@@ -70,18 +70,19 @@ def write_plain(builder: TextBuilder, text: str, sender: str) -> None:
     speakers = {0: sender}
     told_of = 0
     for (depth, piece), (following, _) in pairwise([*_pieces(text), (0, "")]):
-        piece = rejoined(piece)
-        told = _told(piece, is_quoting=following > depth)
+        told = _told(rejoined(piece), is_quoting=following > depth)
         begins = bool(told) and not piece[: told[0].begin].strip()
         if not begins and told_of != depth:
             builder.heading(1, speakers.get(depth) or (_QUOTED if depth else ""))
-        start = builder.verbatim(piece)
-        for level, title, at in all_headings(piece):
+        written = write_parts(builder, piece)
+        start = builder.length - len(written)
+        for level, title, at in all_headings(written):
             builder.mark_heading(min(level + 1, _LOWEST), title, start + at)
-        _note(builder, piece, start, told)
+        told = _told(written, is_quoting=following > depth)
+        _note(builder, written, start, told)
         told_of = -1
         if told:
-            if following > depth and not piece[told[-1].end :].strip():
+            if following > depth and not written[told[-1].end :].strip():
                 told_of = following
             speakers = {at: one for at, one in speakers.items() if at <= depth}
             speakers[max(depth, told_of)] = told[-1].title

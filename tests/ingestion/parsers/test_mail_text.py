@@ -181,3 +181,15 @@ def test_words_cut_at_the_end_of_a_quoted_line_are_joined(read_text):
     document = read_text("> The lighthouse. A light-\n> house burned.")
 
     assert document.text.endswith("The lighthouse. A lighthouse\nburned.")
+
+
+def test_the_rows_of_a_table_name_their_columns(read_text):
+    parsed = read_text(
+        "Hello,\n\nthe watches:\n\nNight    Keeper\n-------  ---------\nFriday   Ada Lind\n"
+        "Sunday   Bram Holt\n\nGoodbye\n\nOn Fri, 10 Jul 2026 at 16:20, Ada Lind wrote:\n> Who?\n"
+    )
+
+    assert "Night: Friday; Keeper: Ada Lind\nNight: Sunday; Keeper: Bram Holt" in parsed.text
+    assert [heading.title for heading in parsed.headings if "wrote" in heading.title] == [
+        "On Fri, 10 Jul 2026 at 16:20, Ada Lind wrote:"
+    ]

