@@ -8,7 +8,8 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 # Compiled modules are kept, whatever the environment says: to compile all tests takes 20 seconds.
 export PYTHONDONTWRITEBYTECODE :=
-TEST_WORKERS ?= 2
+# One more than cores: tests with a browser or a killed process wait half of their time.
+TEST_WORKERS ?= 3
 TESTS ?=
 DATASET ?=
 

@@ -343,8 +343,8 @@ CHUNK_STRATEGY = env_str("CHUNK_STRATEGY", "tokens")
 CHUNK_TOKENS = env_int("CHUNK_TOKENS", 800, minimum=20)
 CHUNK_OVERLAP = env_int("CHUNK_OVERLAP", 100, minimum=0)
 EMBEDDER = env_str("EMBEDDER", "local")
-# Half the cores: its threads spin while waiting, and slow each other on busy cores.
-EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", max(1, (os.cpu_count() or 2) // 2), minimum=0)
+# More share the work on one text badly.
+EMBEDDER_THREADS = env_int("EMBEDDER_THREADS", min(4, os.cpu_count() or 1), minimum=0)
 # The installation's model, for workspaces without one of their own: none of them, those that
 # `manage.py allowmodel` listed, or all.
 MODEL_ENDPOINT = env_web_address("MODEL_ENDPOINT")

