@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 PERMISSIVE: Final = {
-    "0BSD", "Apache Software License", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD",
+    "0BSD", "3-Clause BSD License", "Apache Software License", "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception", "BSD",
     "BSD 3-Clause", "BSD License", "BSD-2-Clause", "BSD-3-Clause", "CNRI-Python",
     "ISC License (ISCL)", "MIT", "MIT License", "MIT-0", "MIT-CMU", "PSF-2.0",
     "Python Software Foundation License",
