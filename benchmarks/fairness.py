@@ -17,7 +17,6 @@ import os
 import re
 import secrets
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -29,7 +28,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.first_passages import ADD_PEOPLE, PASSWORD, Person, at_once
-from tests.browser.product import Product, running_product
+from tests.browser.product import Product, product_of_its_own
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
 FILES_TIMES: Final = 5.0
@@ -206,7 +205,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=80, help="that Ada asks")
     parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, running_product(Path(folder)) as product:
+    with product_of_its_own() as product:
         found = run(product, options.files, options.questions)
     if options.write:
         (RESULTS / "fairness.json").write_text(json.dumps(found, indent=2) + "\n")

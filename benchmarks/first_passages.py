@@ -18,7 +18,6 @@ import os
 import re
 import secrets
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +38,7 @@ django.setup()
 from django.conf import settings
 
 from kb_project.llm.embedders import LocalEmbedder
-from tests.browser.product import Product, running_product
+from tests.browser.product import Product, product_of_its_own
 
 RESULTS: Final = ROOT / "benchmarks" / "results"
 PEOPLE: Final = 10
@@ -232,7 +231,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, choices=range(1, 6), default=3)
     parser.add_argument("--write", action="store_true", help="keep the result in results/")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, running_product(Path(folder)) as product:
+    with product_of_its_own() as product:
         found = run(product, options.rounds)
     for line in found:
         print(json.dumps(line))

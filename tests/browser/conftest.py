@@ -21,8 +21,7 @@ from playwright.sync_api import (
 )
 
 from kb_project.env import env_bool
-from tests.browser.product import Product, running_product
-from tests.data_folders import new_root
+from tests.browser.product import Product, product_of_its_own
 
 FLAGS = [
     "--no-sandbox",
@@ -60,12 +59,8 @@ def chromium_path() -> str:
 
 @pytest.fixture(scope="session")
 def product(chromium_path: str) -> Iterator[Product]:
-    folder = new_root("kb product ")
-    try:
-        with running_product(folder) as running:
-            yield running
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with product_of_its_own() as running:
+        yield running
 
 
 @pytest.fixture(scope="package")

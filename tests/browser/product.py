@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 from django.conf import settings
 
 from kb_project.database import embedded
-from tests.data_folders import make_migrated
+from tests.data_folders import make_migrated, new_root
 
 READY = re.compile(r"Sign in to the demo:\s+(\S+) / (\S+)")
 PATIENCE = 600.0
@@ -63,6 +64,17 @@ def running_product(folder: Path) -> Iterator[Product]:
             process.send_signal(signal.SIGINT)
             process.wait(60)
             embedded.delete(data / "postgres")
+
+
+@contextmanager
+def product_of_its_own() -> Iterator[Product]:
+    """The same in a new folder, which is deleted at the end."""
+    folder = new_root("kb product ")
+    try:
+        with running_product(folder) as running:
+            yield running
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> tuple[str, str]:
