@@ -63,6 +63,16 @@ class TextBuilder:
         """Everything so far, in its final form."""
         return "".join(self._parts)
 
+    def since(self, start: int) -> str:
+        """What was written since the text had this length."""
+        found, at = [], self.length
+        for part in reversed(self._parts):
+            if at <= start:
+                break
+            at -= len(part)
+            found.append(part)
+        return "".join(reversed(found))
+
     def paragraph(self, text: str) -> None:
         self._put(text, gap=2)
 

@@ -140,7 +140,7 @@ class _Writer:
         self.builder.part()
         start = self.builder.length
         write_blocks(tree.body, self.builder)
-        mark_messages(self.builder, self.builder.text[start:], start)
+        mark_messages(self.builder, self.builder.since(start), start)
 
     def _keep_name(self, *parts: Message) -> None:
         """Keep the name of an attachment; a picture within the text is none."""

@@ -70,7 +70,8 @@ def write_plain(builder: TextBuilder, text: str, sender: str) -> None:
     speakers = {0: sender}
     told_of = 0
     for (depth, piece), (following, _) in pairwise([*_pieces(text), (0, "")]):
-        told = _told(rejoined(piece), is_quoting=following > depth)
+        piece = rejoined(piece)
+        told = _told(piece, is_quoting=following > depth)
         begins = bool(told) and not piece[: told[0].begin].strip()
         if not begins and told_of != depth:
             builder.heading(1, speakers.get(depth) or (_QUOTED if depth else ""))
@@ -78,6 +79,7 @@ def write_plain(builder: TextBuilder, text: str, sender: str) -> None:
         start = builder.length - len(written)
         for level, title, at in all_headings(written):
             builder.mark_heading(min(level + 1, _LOWEST), title, start + at)
+        # Tables above have moved what is told.
         told = _told(written, is_quoting=following > depth)
         _note(builder, written, start, told)
         told_of = -1

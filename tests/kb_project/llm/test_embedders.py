@@ -15,6 +15,7 @@ from kb_project.llm import embedders, tokens
 from kb_project.llm.embedders import (
     BATCH,
     LONGEST_FINGERPRINT,
+    LONGEST_PASSAGE,
     EndpointEmbedder,
     LocalEmbedder,
 )
@@ -304,6 +305,16 @@ def test_a_passage_of_marks_costs_no_more_than_a_long_one(embedder, read, text):
     embedder.embed_passages([text * 5])
 
     assert sum(read) == embedders.PASSAGE_TOKENS - 2
+
+
+def test_only_the_beginning_of_an_endless_line_is_divided(embedder, read, monkeypatch):
+    tokenizer, given = embedder._model().tokenizer, []
+    monkeypatch.setattr(tokenizer, "tokens", lambda text: given.append(text) or [])
+
+    embedder.embed_passages(["x" * (LONGEST_PASSAGE + 1)])
+    embedder.embed_question("x" * (LONGEST_PASSAGE + 1))
+
+    assert [text.count("x") for text in given] == [LONGEST_PASSAGE, LONGEST_PASSAGE]
 
 
 def test_a_chunk_of_ordinary_text_is_read_whole(embedder, read):
