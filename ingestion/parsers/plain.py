@@ -1,4 +1,5 @@
-"""Plain text: kept as it is, except for words cut at a line's end and tables laid out by spaces.
+"""Plain text: kept as it is, except for words cut at a line's end, tables laid out by spaces, and
+lines that were never wrapped, which become paragraphs.
 
 Chapter lines, numbered and underlined lines are headings.
 """
@@ -43,6 +44,13 @@ _SUBJECT: Final = re.compile(
 )
 _FIELDS_WITHIN: Final = 3000
 
+_WRAPPED: Final = 100
+"""Columns that lines of wrapped text have at most …"""
+_UNWRAPPED: Final = 1 / 3
+"""… and the share of a text in longer ones from which on it is not wrapped: each line says
+something of its own then, as in notes, but for the entries of lists."""
+_LINE_END: Final = re.compile(r"(?<=\S)[ \t]*\n(?=[ \t]{0,3}[^\s\-*+•>|#~=_](?!.{0,3}[.)][ \t]))")
+
 _LONGEST_WORD: Final = 60
 _CUT: Final = regex.compile(
     r"(?<=\p{Ll})-(?P<break>\r?\n[ \t]*)(?P<after>\p{Ll}{1,60})(?!\p{L})(?P<tail>[^\s-]{0,10})"
@@ -72,12 +80,19 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
 def write_parts(builder: TextBuilder, text: str) -> str:
     """Write a text and the tables in it; return what was written."""
     before = builder.length
+    is_wrapped = _is_wrapped(text)
     for part in parts_of(text):
         if isinstance(part, str):
-            builder.verbatim(_BLANK_LINES.sub("", part))
+            lines = part if is_wrapped else _LINE_END.sub("\n\n", part)
+            builder.verbatim(_BLANK_LINES.sub("", lines))
         else:
             write_table(builder, part)
     return builder.since(before).lstrip("\n")
+
+
+def _is_wrapped(text: str) -> bool:
+    long = sum(len(line) for line in text.splitlines() if len(line) > _WRAPPED and " " in line)
+    return long <= _UNWRAPPED * len(text)
 
 
 def all_headings(text: str) -> list[tuple[int, str, int]]:

@@ -25,6 +25,7 @@ from retrieval.answering import (
     headed,
     lists,
     overview,
+    places,
     ranking,
     scheduler,
 )
@@ -32,13 +33,14 @@ from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Draft, SpanOf, WrittenSentence
 from retrieval.answering.features import Candidate
+from retrieval.answering.marking import apart, marked
 from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking, lacks_number, of_each
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
-from retrieval.search.answer_kinds import UNNAMED, Kind, spans_of_kind
+from retrieval.search.answer_kinds import is_labelled
 from retrieval.search.query import Query, QuestionVector
-from retrieval.search.query_features import QuestionFeatures, read
+from retrieval.search.query_features import read
 from retrieval.search.results import Hit
 from retrieval.search.services import SearchResult
 from workspaces import access
@@ -124,6 +126,8 @@ def parts_of(question: str) -> tuple[str, ...]:
 def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = None) -> Choice:
     ranked = ranking.ranked
     outcome = outcome_of(ranking.probability) if ranked else Outcome.NOTHING
+    if there := places.statements_at(gathered, ranked):
+        return Choice(Outcome.ANSWERED, _marked(there, gathered), (), ranking.probability)
     if outcome is Outcome.NOTHING:
         return Choice(outcome, (), (), ranking.probability)
     # A fitting list answers better than the probability of its best entry suggests.
@@ -136,13 +140,19 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
     # A line before a list says nothing without it, and a question answers none.
     stating = [one for one in ranked if not (one.candidate.introduces or one.candidate.asks)]
     best = of_each(gathered.sought.text, stating, _best(stating)) if stating else ()
-    if outcome is Outcome.UNSURE or not best or lacks_number(gathered.sought, best):
+    lacks = lacks_number(gathered.sought, best) or places.lacks_place(gathered.sought, best)
+    # *Apologies: Bram* tells who was missing, however seldom such words are about that.
+    tells = bool(best) and is_labelled(best[0].said, gathered.sought.text)
+    if not best or lacks or (outcome is Outcome.UNSURE and not tells):
         near: dict[UUID, Ranked] = {}
         for one in stating or ranked:
             near.setdefault(one.candidate.hit.chunk_id, one)
         return Choice(Outcome.UNSURE, (), list(near.values())[:MOST_NEAREST], ranking.probability)
-    chosen = [Chosen(one, marked(one.said, gathered.sought)) for one in best]
-    return Choice(outcome, chosen, (), ranking.probability)
+    return Choice(Outcome.ANSWERED, _marked(best, gathered), (), ranking.probability)
+
+
+def _marked(found: Iterable[Candidate], gathered: Gathered) -> list[Chosen]:
+    return [Chosen(one, marked(one.said, gathered.sought)) for one in found]
 
 
 def together(choices: Sequence[Choice]) -> Choice:
@@ -156,7 +166,8 @@ def together(choices: Sequence[Choice]) -> Choice:
         new = [one for one in choice.chosen if one.candidate.key not in chosen]
         for one in choice.chosen:
             if said := chosen.get(one.candidate.key):
-                chosen[one.candidate.key] = replace(said, marked=_both(said.marked, one.marked))
+                marks = sorted([*said.marked, *apart(one.marked, said.marked)])
+                chosen[one.candidate.key] = replace(said, marked=tuple(marks))
         chosen |= {one.candidate.key: one for one in (new if choice.is_list else new[:1])}
     return replace(likeliest, chosen=list(chosen.values()))
 
@@ -182,76 +193,6 @@ def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
 def alike(one: Candidate, other: Candidate) -> bool:
     own, others = set(terms(one.said)), set(terms(other.said))
     return len(own & others) > LIKE * min(len(own), len(others))
-
-
-# --- marking --------------------------------------------------------------------------------------
-MOST_MARKED: Final = 2
-"""Most items marked in one sentence: with more of the kind, it is unclear which is meant."""
-_JOINS: Final = regex.compile(r"\W{1,2}(?:of |the |to |and |de |von |van )?")
-_WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
-
-
-def marked(said: str, sought: QuestionFeatures) -> tuple[Span, ...]:
-    """Return offsets in ``said``, none if the question is open or no such item is there.
-
-    >>> from retrieval.search.query_features import read
-    >>> said = "The light was lit on 5 May 1866."
-    >>> [said[start:end] for start, end in marked(said, read("When was the light lit?"))]
-    ['5 May 1866']
-    """
-    if sought.kind in UNNAMED:
-        return ()
-    asked, is_name = set(sought.terms), sought.kind in (Kind.PERSON, Kind.PLACE)
-    spans, new = spans_of_kind(said, sought.kind), []
-    if is_name:
-        spans = _apart(spans, spans_of_kind(said, Kind.DATE))
-    for start, end in _joined(said, spans):
-        # *The* is capitalised at the start but is not a name; *ten* is a number without a term.
-        held = terms(said[start:end]) or ([] if is_name else [said[start:end].lower()])
-        if not asked.issuperset(held):
-            new.append((start, end))
-    if is_name:
-        # A single word at the start may be capitalised only for that reason.
-        new = [
-            (start, end)
-            for start, end in new
-            if said[:start].strip("\"'“‘(") or " " in said[start:end]
-        ] or new
-    return tuple(_nearest(new, said, asked))
-
-
-def _both(some: Sequence[Span], others: Sequence[Span]) -> tuple[Span, ...]:
-    return tuple(sorted([*some, *_apart(others, some)]))
-
-
-def _apart(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:
-    """The spans that overlap none of the others."""
-    return [
-        (start, end) for start, end in spans if not any(start < o[1] and o[0] < end for o in others)
-    ]
-
-
-def _joined(said: str, spans: Iterable[Span]) -> list[Span]:
-    """Join adjacent spans: *July*, *24th* and *1998*."""
-    joined: list[Span] = []
-    for start, end in spans:
-        if joined and _JOINS.fullmatch(said, joined[-1][1], start):
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
-
-
-def _nearest(spans: Sequence[Span], said: str, asked: set[str]) -> list[Span]:
-    """Return all spans if they are few, else the one nearest to words of the question."""
-    if len(spans) <= MOST_MARKED:
-        return list(spans)
-    places = [
-        match.start() for match in _WORD.finditer(said) if asked.intersection(terms(match.group()))
-    ]
-    if not places:
-        return []
-    return [min(spans, key=lambda span: sum(abs(span[0] - place) for place in places))]
 
 
 # --- answering ------------------------------------------------------------------------------------
@@ -283,7 +224,7 @@ def extract(
     query: Query, found: Sequence[Hit], parts: Sequence[tuple[str, QuestionVector | None]]
 ) -> Extract:
     """Choose the answer's statements. Call in a transaction; ``parts`` are from ``prepared``."""
-    found = headed.with_whole_tables(query, found)
+    found = places.with_place(query, headed.with_whole_tables(query, found))
     gathered = [
         ranking.gather(replace(query, question=question), found, vector)
         for question, vector in parts

@@ -41,6 +41,7 @@ from retrieval.search.answer_kinds import (
     defined_in,
     defines,
     is_about,
+    is_labelled,
     spans_of_kind,
 )
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
@@ -206,6 +207,7 @@ def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
     tells = [
         float(kind in TOLD and bool(spans_of_kind(one.said, kind)))
         + max((_says_what(one, it) for it in subjects), default=0.0)
+        + DEFINES * is_labelled(one.said, gathered.sought.text)
         for one in gathered.statements
     ]
     return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])

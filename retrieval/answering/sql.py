@@ -40,6 +40,17 @@ SELECT beside.id
  ORDER BY known.number, beside.ordinal
 """
 
+# Passages of some documents, in their order, that have a line or stand below a heading that begins
+# as the pattern does.
+PASSAGES_AT: Final[LiteralString] = """
+SELECT c.id
+  FROM unnest(%(documents)s::uuid[]) WITH ORDINALITY AS d (id, number)
+  JOIN ingestion_chunk AS c ON c.workspace_id = %(workspace)s AND c.document_id = d.id
+ WHERE c.text ~* %(pattern)s
+    OR EXISTS (SELECT 1 FROM unnest(c.heading_path) AS heading WHERE heading ~* %(pattern)s)
+ ORDER BY d.number, c.ordinal LIMIT %(most)s
+"""
+
 # An event that ends an answer no one is working on.
 ADD_LAST_EVENT: Final[LiteralString] = """
 INSERT INTO retrieval_answerevent (workspace_id, answer_id, sequence, kind, payload, created_at)

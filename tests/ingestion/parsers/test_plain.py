@@ -101,3 +101,25 @@ def test_an_e_mail_is_called_after_its_subject(read):
 
     assert read(mail, "mail 17.txt").title == "Slipway quotes"
     assert read(b"Dear Paul,\nSubject: none.", "mail 17.txt").title == "mail 17"
+
+
+def test_each_line_of_notes_that_were_never_wrapped_is_a_paragraph(read):
+    long = "reason: " + "most enquiries are about long packs, " * 4
+    notes = f"infeed\ngo for the 12 inch chain\n{long}\n- open: paint\n- open: legs\nnext: May"
+
+    paragraphs = read(notes.encode(), "notes.txt").text.split("\n\n")
+
+    assert [one.split(":")[0] for one in paragraphs] == [
+        "infeed",
+        "go for the 12 inch chain",
+        "reason",
+        "next",
+    ]
+    assert paragraphs[2].endswith("- open: paint\n- open: legs")
+
+
+def test_wrapped_lines_stay_together_beside_a_long_one(read):
+    wrapped = "The light was lit in 1866\nand burned until 1890.\n" * 20
+    text = f"{wrapped}See also {'the next page and ' * 8}\n"
+
+    assert "\n\n" not in read(text.encode(), "light.txt").text

@@ -3,16 +3,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from retrieval.answering import extractive
+from retrieval.answering import extractive, ranking
 from retrieval.answering.extractive import (
     ANSWERED,
-    MOST_MARKED,
     SURE,
     UNSURE,
     Choice,
-    marked,
     parts_of,
 )
+from retrieval.answering.marking import MOST_MARKED, marked
 from retrieval.answering.ranking import Gathered, Ranking
 from retrieval.models import Outcome
 from retrieval.search.query_features import read
@@ -272,3 +271,22 @@ def test_asked_for_a_number_a_statement_without_one_is_no_answer(question):
     assert choice.outcome is Outcome.UNSURE
     assert [one.candidate.said for one in choice.nearest] == ["The lamps burn oil."]
     assert told_apart(question, f"Twelve lamps burn, and cost £9. {text}")
+
+
+@pytest.mark.parametrize(
+    ("question", "label"),
+    [
+        ("Who was missing at the meeting?", "Apologies: Bram, who was ill."),
+        ("who couldn't make it", "Absent: Bram, who was ill."),
+        ("Who attended the meeting?", "Present: Bram Tor and Ada Lind."),
+        ("What did we decide on the jetty?", "Decision: the jetty is mended in May."),
+    ],
+)
+def test_a_line_of_minutes_that_is_labelled_with_what_is_asked_answers(question, label):
+    text = f"The meeting was on a Monday. {label} The quarry road is closed."
+    made = gathered(question, hit(text))
+    ranked = ranking.rank(made)
+
+    unsure = Ranking(ranked.ranked, (ANSWERED + UNSURE) / 2)
+
+    assert said(extractive.choose(made, unsure))[:1] == [label]
