@@ -298,6 +298,8 @@ class _Graph:
 def _session(model: bytes, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
+    # Batches have many sizes, and a plan of memory would be kept for each.
+    options.enable_mem_pattern = False
     # A core that waits for the next text is another process's.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

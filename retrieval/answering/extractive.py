@@ -231,6 +231,9 @@ def extract(
     ]
     ranked = [(one, ranking.rank(one)) for one in gathered]
     choice = together([choose(*of, headed.best(query.workspace_id, *of)) for of in ranked])
+    shown = [one.candidate for one in choice.chosen]
+    if choice.is_list and any(lists.goes_on(one, shown) for one in gathered):
+        query.note("list_goes_on", "Of a long list, the first entries are shown. See its source.")
     hits = {hit.chunk_id: hit for one in gathered for hit in one.hits}
     hits |= {one.candidate.hit.chunk_id: one.candidate.hit for one in choice.chosen}
     return Extract(choice, list(hits.values()), sum(len(one.statements) for one in gathered))

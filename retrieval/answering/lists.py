@@ -231,6 +231,13 @@ def _table(entries: Sequence[Candidate]) -> tuple[UUID, tuple[str, ...], str]:
     return entries[0].hit.document_id, entries[0].path, column
 
 
+def goes_on(gathered: Gathered, shown: Sequence[Candidate]) -> bool:
+    """Return whether the list has more entries than are shown of it."""
+    last = shown[-1]
+    whole = _lists(gathered).get(last.group, []) if last.group else []
+    return len(shown) >= MOST_ENTRIES and bool(whole) and whole[-1].key != last.key
+
+
 def _short(entries: Sequence[Candidate]) -> Sequence[Candidate]:
     """The entries that are shown of a list; none of one of paragraphs, which is read in its
     document."""

@@ -5,9 +5,9 @@ from uuid import uuid4
 import pytest
 
 from kb_project.text.regions import Region, RegionKind
-from retrieval.answering import extractive, ranking
+from retrieval.answering import extractive, lists, ranking
 from retrieval.answering.extractive import UNSURE
-from retrieval.answering.lists import asks_for_list
+from retrieval.answering.lists import MOST_ENTRIES, asks_for_list
 from retrieval.answering.ranking import Ranked, Ranking
 from retrieval.models import Outcome
 from retrieval.search.results import Hit
@@ -35,6 +35,20 @@ def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
         "Bram Oosterling, until 1890",
         "Cees Vrij, for a week",
     ]
+
+
+@pytest.mark.parametrize(("count", "goes_on"), [(MOST_ENTRIES, False), (MOST_ENTRIES + 5, True)])
+def test_of_a_long_list_the_first_entries_are_shown_and_it_is_known_to_go_on(count, goes_on):
+    entries = [f"Keeper number {number}" for number in range(count)]
+    text = "The keepers of the light were:\n- " + "\n- ".join(entries)
+    made = gathered("Which keepers of the light were there?", hit(text))
+
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert said(choice) == entries[:MOST_ENTRIES]
+    assert lists.goes_on(made, [one.candidate for one in choice.chosen]) is goes_on
 
 
 def test_a_statement_that_introduces_a_list_is_given_with_it():
