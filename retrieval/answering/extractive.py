@@ -24,6 +24,7 @@ from retrieval.answering import (
     explain,
     headed,
     lists,
+    messages,
     overview,
     places,
     ranking,
@@ -230,13 +231,19 @@ def extract(
         for question, vector in parts
     ]
     ranked = [(one, ranking.rank(one)) for one in gathered]
-    choice = together([choose(*of, headed.best(query.workspace_id, *of)) for of in ranked])
+    choice = together([_choice(query.workspace_id, *of) for of in ranked])
     shown = [one.candidate for one in choice.chosen]
     if choice.is_list and any(lists.goes_on(one, shown) for one in gathered):
         query.note("list_goes_on", "Of a long list, the first entries are shown. See its source.")
     hits = {hit.chunk_id: hit for one in gathered for hit in one.hits}
     hits |= {one.candidate.hit.chunk_id: one.candidate.hit for one in choice.chosen}
     return Extract(choice, list(hits.values()), sum(len(one.statements) for one in gathered))
+
+
+def _choice(workspace_id: UUID, gathered: Gathered, ranking: Ranking) -> Choice:
+    if head := messages.head_of(workspace_id, gathered, ranking.ranked):
+        return Choice(Outcome.ANSWERED, _marked(head, gathered), (), ranking.probability)
+    return choose(gathered, ranking, headed.best(workspace_id, gathered, ranking))
 
 
 def write(asking: Asking, found: SearchResult) -> Draft:
