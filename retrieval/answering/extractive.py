@@ -317,7 +317,7 @@ def _connection(found: SearchResult) -> tuple[list[WrittenSentence], Numbering] 
 
 def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence], Numbering] | None:
     """Compose an overview if the question asks for one of existing documents."""
-    target = overview.target(query.workspace_id, query.question, query.documents)
+    target = overview.target(query.workspace_id, query.question, query.documents, found)
     if target is None:
         return None
     composed, hits = overview.compose(query.workspace_id, target, query.documents)

@@ -15,9 +15,9 @@ from ingestion.documents import queries as document_queries
 from ingestion.knowledge import queries as knowledge_queries, topics as knowledge_topics
 from ingestion.models import Document
 from kb_project.text.languages import HAN
+from kb_project.text.words import listed
 from retrieval.answering import suggestions
 from retrieval.answering.drafts import Asking, Draft, Suggested, WrittenSentence
-from retrieval.answering.overview_language import listed
 from workspaces import access
 
 MOST_TOPICS: Final = 3

@@ -16,8 +16,10 @@ from typing import Final, LiteralString
 from uuid import UUID
 
 import regex
+from django.db.models import F
 
 from ingestion.knowledge import summaries
+from ingestion.models import DocumentVersion
 from kb_project.sql import Row, run_sql
 from kb_project.text.regions import (
     Heading,
@@ -33,7 +35,9 @@ from kb_project.text.regions import (
 from kb_project.text.words import terms
 from retrieval.answering import features, overview_language as language, sql
 from retrieval.answering.drafts import ChunkSpan
+from retrieval.answering.overview_described import document_described
 from retrieval.answering.overview_language import Named, Section, Target
+from retrieval.answering.overview_sentences import CHINESE, ENGLISH
 from retrieval.search import scope_entities
 from retrieval.search.query import ScoredChunk
 from retrieval.search.results import Hit, hydrate
@@ -95,9 +99,11 @@ class _Facts:
     terms: tuple[str, ...] = ()
 
 
-def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) -> Target | None:
+def target(
+    workspace_id: UUID, question: str, documents: Sequence[UUID] | None, found: Sequence[Hit] = ()
+) -> Target | None:
     """Return what the question asks an overview of, within the scope; None if it asks for something
-    else. Reads documents only if the question may name one."""
+    else. Reads documents only if the question may name one; ``found`` are the passages found."""
     if without_names := language.asked(question, []):
         return without_names
     named: dict[UUID, Named] = {}
@@ -113,7 +119,20 @@ def target(workspace_id: UUID, question: str, documents: Sequence[UUID] | None) 
         }
         for id_, title, name, headings in run_sql(sql.DOCUMENTS_CALLED, values):
             named[id_] = Named(id_, title, name, _headings(headings))
-    return language.asked(question, list(named.values()))
+    if target := language.asked(question, list(named.values())):
+        return target
+    for subject in language.subjects(question):
+        if meant := document_described(subject, found, _names_and_authors(workspace_id, found)):
+            return Target((meant,))
+    return None
+
+
+def _names_and_authors(workspace_id: UUID, found: Sequence[Hit]) -> dict[UUID, tuple[str, str]]:
+    versions = DocumentVersion.objects.in_workspace(workspace_id).filter(
+        document__in={hit.document_id for hit in found}, number=F("document__live_number")
+    )
+    rows = versions.values_list("document", "document__name", "metadata__author")
+    return {document: (name, author or "") for document, name, author in rows}
 
 
 def compose(
@@ -156,7 +175,7 @@ class _Reader:
 
     def __init__(self, workspace_id: UUID, *, is_chinese: bool) -> None:
         self._workspace = workspace_id
-        self._say = language.CHINESE if is_chinese else language.ENGLISH
+        self._say = CHINESE if is_chinese else ENGLISH
 
     def longest(self, documents: Sequence[UUID] | None) -> _Longest:
         values = {"documents": documents, "count": MOST_OPENED}

@@ -1,5 +1,5 @@
-"""The language of overviews: the questions that ask for one, and the sentences that make one up, in
-English and Chinese.
+"""The questions that ask for an overview, in English and Chinese, and the names by which they mean
+documents and sections.
 
 An overview is of everything, of some documents, or of a section. *What is X about?* and *Summarise
 X* ask for one only if X is a document or a heading; any other X is searched for like every
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import floor, log10
 from pathlib import PurePath
 from typing import Final, TypeVar
 from uuid import UUID
@@ -20,7 +19,8 @@ import regex
 
 from kb_project.text.languages import HAN
 from kb_project.text.regions import bare
-from kb_project.text.words import listed, terms
+from kb_project.text.words import terms
+from retrieval.answering.overview_described import KINDS
 
 MOST_TARGETS: Final = 5
 """Documents of the same title included in one overview."""
@@ -36,23 +36,29 @@ title."""
 
 _ADVERB: Final = r"(?:all|mainly|mostly|basically|really|actually|generally|together)"
 _SUMMARY: Final = (
-    r"(?:(?:brief|short|quick|general|rough|high-level|concise|complete|one-page) )?"
-    r"(?:overview|summary|outline|synopsis|gist|recap|digest|résumé)"
+    r"(?:(?:(?:brief|short|quick|general|rough|high-level|concise|complete|one-page) )?"
+    r"(?:overview|summary|outline|synopsis|gist|recap|digest|résumé|run-?down|highlights)"
+    r"|(?:short|brief) version|(?:main|key|most important|bullet) (?:points|takeaways|messages))"
 )
+_BRIEFLY: Final = r"in (?:short|brief|a nutshell)|briefly|quickly|roughly"
 _POLITE: Final = regex.compile(
-    r"^(?:(?:please|can you|could you|would you|will you|i need|i want|i'd like|i would like|let me"
-    r" have|show me|tell me|give me|write|make|provide|to know|to see|do you know|in short|briefly"
-    r"|quickly|请|请你|帮我|给我|能否|可以|麻烦你?|告诉我|简单|简要|大概|大致)[ ,:，：]*)+"
-    r"|[ ,]*please$",
+    r"^(?:(?:please|pls|(?:can|could|would|will) (?:you|someone|anyone|somebody|anybody)"
+    r"|(?:can|could|may) i (?:have|get)|i need|i want|i'd like|i would like|let me have"
+    rf"|show me|tell me|give me|write|make|provide|to know|to see|do you know|{_BRIEFLY}"
+    r"|请|请你|帮我|给我|能否|可以|麻烦你?|告诉我|简单|简要|大概|大致)[ ,:，：]*)+"
+    r"|[ ,]*(?:please|pls)$",
     regex.IGNORECASE,
 )
-_HERE: Final = regex.compile(r" (?:in )?(?:here|this workspace|total)$", regex.IGNORECASE)
+_HERE: Final = regex.compile(
+    rf" (?:in )?(?:here|this workspace|total)$|[ ,:]+(?:{_BRIEFLY})$", regex.IGNORECASE
+)
 _ASKS: Final = [
     regex.compile(pattern, regex.IGNORECASE)
     for pattern in (
-        rf"(?:summari[sz]e|sum up|outline|recap|(?:an?|the)? ?{_SUMMARY} (?:of|about|on|for)"
-        r"|tl;?dr:?(?: of)?) (?P<what>.+)",
-        rf"(?P<what>.+?)[,:]? (?:in (?:short|brief|a nutshell)|{_SUMMARY}|tl;?dr)",
+        rf"(?:summari[sz]e|sum up|outline|recap|(?:an?|the)? ?{_SUMMARY} (?:of|about|on|for|from)"
+        r"|(?:the )?tl;?dr:?(?: (?:of|for|on))?|(?:walk|talk|take|run) (?:me|us) through"
+        r"(?! how | \p{L}+ing )|brief (?:me|us) on) (?P<what>.+)",
+        rf"(?P<what>.+?)[,:]? (?:{_BRIEFLY}|{_SUMMARY}|tl;?dr)",
         rf"what(?:'s| is| are| was| were) (?P<what>.+?) {_ADVERB}? ?about(?: in general)?",
         rf"what (?P<what>.+?) (?:is|are) {_ADVERB}? ?about",
         rf"what (?:does|do) (?P<what>.+?) {_ADVERB}? ?(?:cover|contain|deal with|discuss|talk about"
@@ -61,7 +67,7 @@ _ASKS: Final = [
         r" (?:are )?(?:do |does )?(?:covered |discussed |treated |there )?(?:in |by )?(?P<what>.+?)"
         r"(?: cover| discuss| contain| treat| deal with)?",
         r"what(?:'s| is| are) the (?:contents?|(?:main|major|key|central|overall) (?:topics?"
-        rf"|themes?|ideas?|subjects?|points?)|{_SUMMARY})(?: (?:of|in|across) (?P<what>.+))?",
+        rf"|themes?|ideas?|subjects?|points?)|{_SUMMARY})(?: (?:of|in|from|across) (?P<what>.+))?",
         r"what(?:'s| is) (?:in|there in) (?P<everything>.+)",
         r"what (?:kind|sort|type)s? of (?:documents|files|papers) are (?P<everything>.+)",
         r"what (?:does|do) (?P<everything>.+?) (?:say|tell(?: us| me)?|describe|explain)",
@@ -71,7 +77,9 @@ _ASKS: Final = [
         r"(?:what (?:do we|have we|is there)|is there|do we have)(?: already)? ?(?:have|got|know"
         r"|anything|something|information|info|material|documents?)? (?:on|about) (?P<what>.+)",
         r"what (?:was|were|has been|did (?:we|they)) (?:decided?|agreed?(?: on| to)?|discuss(?:ed)?"
-        r"|talk(?:ed)? about|said?) (?:in|at|during) (?P<what>.+)",
+        r"|talk(?:ed)? about|said?) (?:in|at|during) (?P<what>(?:(?! about ).)+)",
+        rf"what(?:'s| is| does| do) (?P<what>(?=.*\b(?:{KINDS})\b).+?) say(?:ing)?",
+        rf"what(?:'s| is) in (?P<what>(?=.*\b(?:{KINDS})\b)(?:(?! about ).)+)",
         r"what (?:can|do) you (?:know|say|tell (?:me|us)) (?:about|of) (?P<everything>.+)",
         r"(?:概述|概括|总结|简述|归纳|综述|介绍)(?:一下|下)?(?P<what>.*)",
         r"(?P<what>.+?)(?:主要|大概|大致|都|究竟|到底|是)*(?:介绍|讨论|涉及|包含|包括|讲述|描述)"
@@ -118,7 +126,8 @@ _KINDS: Final = frozenset(
     terms(
         "document file text article paper report book guide manual handbook story novel chapter"
         " section part page paragraph pdf epub html docx markdown tutorial called titled named"
-        " about mail email e-mail message thread presentation deck slides spreadsheet workbook"
+        " about mail email e-mail message letter thread presentation deck slides sheet spreadsheet"
+        " workbook"
     )
 ) | {"文件", "文档", "文章", "报告", "手册", "一书", "这本", "本书", "一章", "章节"}
 
@@ -288,113 +297,3 @@ def _likeness(wanted: frozenset[str], called: Sequence[Sequence[str]]) -> float:
         (2 * len(wanted) / (len(wanted) + len(each)) for each in sets if wanted <= each),
         default=0.0,
     )
-
-
-NOUNS: Final = {"pdf": "page", "docx": "page", "pptx": "slide", "spreadsheet": "sheet"}
-"""What a parser's units are called, where their number gives the file's length."""
-CHARACTERS_A_WORD: Final = 6
-"""In English prose, including the space."""
-
-
-class English:
-    def is_a(self, title: str, about: str) -> str:
-        """Say in a sentence what a document is."""
-        return f"{title} ({about})." if about else f"{title}."
-
-    def part_of(self, title: str) -> str:
-        return f"part of {title}"
-
-    def parts(self, titles: Sequence[str]) -> str:
-        """List the main headings of the document just named."""
-        return f"Its main parts are: {_ended('; '.join(titles))}"
-
-    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
-        said = [f"mentions {listed(names)} most often"] if names else []
-        said += [f"keeps returning to {listed(terms)}"] if terms else []
-        return f"It {' and '.join(said)}."
-
-    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
-        """Describe a document in one sentence."""
-        said = "; ".join(parts)
-        if names:
-            said += f"{'; m' if said else 'm'}entions {listed(names)}"
-        return f"{title} ({about}){': ' if said else ''}{_ended(said)}"
-
-    def mentioned(self, phrase: str, number: int, shown: int) -> str:
-        verb = "documents mention" if number > 1 else "document mentions"
-        most = f", these {shown} the most:" if shown < number else "."
-        return f"{f'{number:,}' if number else 'No'} {verb} {phrase}{most}"
-
-    def mention(self, title: str, number: int, quote: str) -> str:
-        return f"{title} ({number:,} passage{'' if number == 1 else 's'}): {_ended(quote)}"
-
-    def rest(self, number: int, titles: Sequence[str]) -> str:
-        """Sum up the documents without a line of their own; ``titles`` are the first ones'."""
-        noun = "document" if number == 1 else "documents"
-        others = "" if number == len(titles) else ", including"
-        return f"{number:,} more {noun}{others}: {'; '.join(titles)}."
-
-    def size(self, parser: str, pages: int, length: int) -> str:
-        if parser in NOUNS and pages:
-            return f"{pages:,} {NOUNS[parser]}{'' if pages == 1 else 's'}"
-        return f"about {rounded(length / CHARACTERS_A_WORD):,} words"
-
-
-class Chinese(English):
-    def is_a(self, title: str, about: str) -> str:
-        return f"{title}（{about}）。" if about else f"{title}。"
-
-    def part_of(self, title: str) -> str:
-        return f"《{title}》的一部分"
-
-    def parts(self, titles: Sequence[str]) -> str:
-        return f"主要部分：{'；'.join(titles)}。"
-
-    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
-        said = [f"最常提到{'、'.join(names)}"] if names else []
-        said += [f"反复谈及{'、'.join(terms)}"] if terms else []
-        return f"{'，'.join(said)}。"
-
-    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
-        said = "；".join([*parts, f"提到{'、'.join(names)}"] if names else parts)
-        return f"{title}（{about}）{'：' if said else ''}{said}。"
-
-    def mentioned(self, phrase: str, number: int, shown: int) -> str:
-        most = f"，以下 {shown} 份提到最多：" if shown < number else "。"
-        return f"有 {number:,} 份文件提到{phrase}{most}" if number else f"没有文件提到{phrase}。"
-
-    def mention(self, title: str, number: int, quote: str) -> str:
-        return f"{title}（{number:,} 段）：{quote}"
-
-    def rest(self, number: int, titles: Sequence[str]) -> str:
-        others = "" if number == len(titles) else "，其中有"
-        return f"另有 {number:,} 份文件{others}：{'；'.join(titles)}。"
-
-    def size(self, parser: str, pages: int, length: int) -> str:
-        if parser in NOUNS and pages:
-            return f"{pages:,} 页"
-        return f"约 {rounded(length):,} 字符"
-
-
-ENGLISH: Final = English()
-CHINESE: Final = Chinese()
-
-
-def rounded(number: float) -> int:
-    """Round to two significant figures, at least 10.
-
-    >>> rounded(31_416), rounded(3)
-    (31000, 10)
-    """
-    if number < 10:
-        return 10
-    unit = 10 ** (floor(log10(number)) - 1)
-    return int(round(number / unit) * unit)
-
-
-def _ended(said: str) -> str:
-    """
-    >>> _ended("The lamp"), _ended("Why is it lit?")
-    ('The lamp.', 'Why is it lit?')
-    """
-    return said if said.endswith((".", "?", "!", "…", ":")) else f"{said}."

@@ -1,0 +1,91 @@
+"""The document that a description means: *Margaret's mail on the new rates*, *the report from May*.
+
+The head of a description is a word for a kind of document. Meant is the document of that kind that
+the search finds first and that has the description's words, in its names rather than in its text,
+if no other one comes near it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Final
+from uuid import UUID
+
+import regex
+
+from kb_project.text.words import terms
+from retrieval.search.results import Hit
+
+LEAD: Final = 1.5
+"""How much more must speak for the document meant than for any other one."""
+ENOUGH: Final = 0.6
+"""Share of the description's words that the document must have; its kind counts as one."""
+SLOPE: Final = 3
+"""A passage counts for its document by the inverse of its rank, counted from here."""
+
+_ANY: Final = "document|doc|file|paper|text|book|story|novel"
+_KINDS: Final = (
+    (r"e-?mail|mail|message|letter|(?:e-?mail |mail )?thread", r"\.eml"),
+    (r"minutes|meeting|mtg|notes|sync|review", ""),
+    (r"report|post-?mortem|review", ""),
+    (r"deck|slides|presentation|kick-?off|talk|all[ -]hands", r"\.pp[ts][xm]"),
+    (r"spreadsheet|sheet|workbook", r"\.(?:xls\w?|ods|csv|tsv|tab)"),
+    (r"contract|agreement", ""),
+    (r"manual|handbook|guide|runbook", ""),
+    (r"page|article", r"\.x?html?"),
+    (r"pdf", r"\.pdf"),
+    (_ANY, r".*"),
+)
+"""Words for a kind of document, one of which its name has, or else the endings its file may have.
+Words for what a document may say (*policy*, *procedure*, *list*) are missing."""
+KINDS: Final = "|".join(words for words, _ in _KINDS)
+_BEHIND: Final = r"of|on|about|regarding|concerning|from|by|for|with|in|at|to"
+_LINKS: Final = frozenset(terms("about regarding concerning sent wrote written"))
+_DESCRIPTION: Final = regex.compile(
+    rf"(?P<before>(?:(?!(?:{_BEHIND}|and|or) )\S+ )*?)(?P<head>{KINDS})"
+    rf"(?P<behind> (?:(?:{_BEHIND}|that|which|where|sent|we|i|they) |(?-i:[\p{{Lu}}\p{{N}}])).+)?",
+    regex.IGNORECASE,
+)
+
+
+def document_described(
+    subject: str, found: Sequence[Hit], known: Mapping[UUID, tuple[str, str]]
+) -> UUID | None:
+    """Return the document that the subject describes, None if none is clearly meant.
+
+    ``known`` has the file's name and the author of each document ``found``.
+    """
+    description = _DESCRIPTION.fullmatch(subject)
+    if description is None:
+        return None
+    words = set(terms(f"{description['before']} {description['behind'] or ''}")) - _LINKS
+    called: dict[UUID, set[str]] = {}
+    said: dict[UUID, set[str]] = {}
+    nearness: dict[UUID, float] = defaultdict(float)
+    for rank, hit in enumerate(found, start=SLOPE):
+        name, author = known.get(hit.document_id, ("", ""))
+        if _is_of_kind(description["head"], hit.title, name):
+            one = called.setdefault(hit.document_id, set(terms(f"{hit.title}\n{name}\n{author}")))
+            said.setdefault(hit.document_id, set(one)).update(terms(hit.text))
+            nearness[hit.document_id] += 1 / rank
+    kind = 0 if regex.fullmatch(_ANY, description["head"], regex.IGNORECASE) else 1
+    scored = {
+        one: near * (len(words & said[one]) + len(words & called[one]))
+        for one, near in nearness.items()
+        if kind + len(words & said[one]) >= ENOUGH * (kind + len(words))
+    }
+    first, second = (*sorted(scored.values(), reverse=True), 0.0, 0.0)[:2]
+    is_clear = first > 0 and first >= LEAD * second
+    return max(scored, key=lambda one: scored[one]) if is_clear else None
+
+
+def _is_of_kind(head: str, title: str, name: str) -> bool:
+    ending, called = PurePath(name).suffix, f"{title} {name}".replace("_", " ")
+    return any(
+        (endings and regex.fullmatch(endings, ending, regex.IGNORECASE))
+        or regex.search(rf"(?<!\p{{L}})(?:{words})s?(?!\p{{L}})", called, regex.IGNORECASE)
+        for words, endings in _KINDS
+        if regex.fullmatch(words, head, regex.IGNORECASE)
+    )
