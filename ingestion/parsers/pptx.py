@@ -88,16 +88,29 @@ def _place(shape: _Shape) -> tuple[int, int]:
 
 def _write_shape(builder: TextBuilder, shape: _Shape) -> None:
     if shape.has_text_frame:
-        builder.part()
-        for paragraph in shape.text_frame.paragraphs:
-            builder.line("  " * paragraph.level + paragraph.text.strip())
-        builder.part()
+        _write_paragraphs(builder, shape)
     elif getattr(shape, "has_table", False):
         rows = [list(row.cells) for row in shape.table.rows]
         texts = ([cell.text for cell in cells] for cells in rows)
         write_table(builder, spread(texts, _merged(rows)))
     elif getattr(shape, "has_chart", False):
         write_table(builder, _chart_rows(shape.chart))
+
+
+def _write_paragraphs(builder: TextBuilder, shape: _Shape) -> None:
+    """Each paragraph of several says something of its own, whether a mark is drawn before it or
+    not: they are entries of a list."""
+    paragraphs = [one for one in shape.text_frame.paragraphs if one.text.strip()]
+    is_list = len(paragraphs) > 1 and not _is_subtitle(shape)
+    builder.part()
+    for one in paragraphs:
+        builder.line("  " * one.level + ("- " if is_list else "") + one.text.strip())
+    builder.part()
+
+
+def _is_subtitle(shape: _Shape) -> bool:
+    is_placed = bool(getattr(shape, "is_placeholder", False))
+    return is_placed and shape.placeholder_format.type == PP_PLACEHOLDER.SUBTITLE
 
 
 def _merged(rows: Iterable[Iterable[Any]]) -> Iterator[Area]:

@@ -48,7 +48,7 @@ MOST_HEADINGS: Final = 6
 MOST_NAMES: Final = 5
 MOST_OF_LINE: Final = 4
 """Headings, and names, of a document that has one line among others."""
-MOST_CENTRAL: Final = 4
+MOST_CENTRAL: Final = 6
 """Sentences quoted from one document; one fewer from all documents."""
 MOST_OPENED: Final = 24
 """Documents whose beginnings supply the sentences of an overview of all."""

@@ -25,11 +25,20 @@ def test_a_slide_is_a_page_with_title_body_and_notes(read):
     document = read(data, "deck.pptx")
 
     assert [document.text[page.start : page.end] for page in document.pages] == [
-        "Costs\n\nRent\nFuel\n\nNotes: Say it slowly.",
+        "Costs\n\n- Rent\n- Fuel\n\nNotes: Say it slowly.",
         "Thanks\n\nQuestions?",
     ]
     assert headed(document) == ["Costs", "Thanks"]
     assert document.title == "deck"
+
+
+def test_the_lines_below_the_title_of_a_presentation_are_no_list(read):
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[0])
+    slide.shapes.title.text = "The year of the light"
+    slide.placeholders[1].text = "Ada Lind\n5 May 1866"
+
+    assert read(saved(deck), "d.pptx").text == "The year of the light\n\nAda Lind\n5 May 1866"
 
 
 def test_shapes_are_read_from_top_to_bottom(read):

@@ -9,7 +9,7 @@ import pytest
 from ingestion.models import Chunk, Document, DocumentVersion
 from kb_project.text.regions import Region, RegionKind, as_json, within
 from retrieval.answering import overview
-from retrieval.answering.overview import OverviewSentence
+from retrieval.answering.overview import MOST_CENTRAL, OverviewSentence
 from retrieval.answering.overview_language import Target
 from retrieval.search.results import Hit
 from tests import rows
@@ -101,7 +101,7 @@ def test_a_document_is_told_by_kind_length_date_parts_names_and_sentences(
     assert opening == "The Keeper's Handbook (TXT, about 100 words, 1890-05-01)."
     assert parts == "Its main parts are: Lamps; Ropes."
     assert names == "It mentions Ada Lind and Bram Olsen most often."
-    assert 2 <= len(quotes) <= 5
+    assert 2 <= len(quotes) <= MOST_CENTRAL
     assert "The lamp of Skarrow burns colza oil and is lit by the keeper at dusk." in quotes
 
 
