@@ -70,11 +70,13 @@ def document_described(
             one = called.setdefault(hit.document_id, set(terms(f"{hit.title}\n{name}\n{author}")))
             said.setdefault(hit.document_id, set(one)).update(terms(hit.text))
             nearness[hit.document_id] += 1 / rank
+    # The minutes of 16 October may be missing, and another meeting speak of it.
+    numbers = {word for word in words if word.isdigit()}
     kind = 0 if regex.fullmatch(_ANY, description["head"], regex.IGNORECASE) else 1
     scored = {
         one: near * (len(words & said[one]) + len(words & called[one]))
         for one, near in nearness.items()
-        if kind + len(words & said[one]) >= ENOUGH * (kind + len(words))
+        if kind + len(words & said[one]) >= ENOUGH * (kind + len(words)) and numbers <= called[one]
     }
     first, second = (*sorted(scored.values(), reverse=True), 0.0, 0.0)[:2]
     is_clear = first > 0 and first >= LEAD * second

@@ -35,14 +35,16 @@ _NUMBERED: Final = ("clause", "section", "article", "paragraph", "rule", *_ENTRI
 """Their numbers may stand alone: *8.1 The supplier …*"""
 _TITLED: Final = ("schedule", "appendix", "annex", "exhibit", "chapter")
 """Their numbers stand behind the word: *Schedule 2 – Safety stock*."""
+_VERSION: Final = "version"
+"""Its number stands alone, or with a date: *4.8.1 (May 2026)*."""
 _NUMBER: Final = r"\d{1,3}(?:\.\d{1,3})*"
 _HAN: Final = "第[0-9０-９一二三四五六七八九十百千零〇两]{1,6}[条條章节節款]"
 _NAMED: Final = regex.compile(
     rf"(?:\b(?P<numbered>{'|'.join(_NUMBERED)})\s+|§\s*)(?P<number>{_NUMBER})(?![\w-])"
     r"(?:\s?\((?P<part>[a-z])\))?"
     rf"|\b(?P<titled>{'|'.join(_TITLED)})\s+(?P<letter>{_NUMBER}|[a-h]|[ivx]{{1,4}})(?![\w-])"
-    r"|(?:\b(?:version|release|v)\s?(?=\d+\.)|(?<![\w.,-])(?=\d+\.\d+\.))"
-    rf"(?P<alone>{_NUMBER})(?![\w-])"
+    rf"|\b(?P<version>version|release|v)\s?(?P<released>{_NUMBER}(?<=\.\d+))(?![\w-])"
+    r"|(?<![\w.,-])(?P<alone>\d{1,3}(?:\.\d{1,3}){2,4})(?![\w-])"
     rf"|(?P<han>{_HAN})",
     regex.IGNORECASE,
 )
@@ -67,6 +69,9 @@ class Place:
         """How its line or its heading begins, for Postgres as for Python."""
         word = f"{self.word} " if self.word in _TITLED else f"(({'|'.join(_NUMBERED)}) |§ ?)?"
         number = self.number.replace(".", r"\.")
+        if self.word == _VERSION:
+            words = r"((version|release|v) ?)?"
+            return rf"(^|\n)[#*\s\[]*{words}{number}(\.\d{{1,3}})*\]?\s*([\d(:–—-]|$)"
         if number.startswith("第"):
             return rf"(^|\n)[#*\s]*{number}"
         return rf"(^|\n)[#*\s]*{word}{number}(\.\d{{1,3}})*([.):]?\s|[.):]?$|[:–—])"
@@ -85,8 +90,8 @@ def named_in(question: str) -> Place | None:
     named = _NAMED.search(question)
     if named is None:
         return None
-    word = named["numbered"] or named["titled"] or ""
-    number = next(filter(None, named.group("number", "letter", "alone", "han")))
+    word = named["numbered"] or named["titled"] or (_VERSION if named["version"] else "")
+    number = next(filter(None, named.group("number", "letter", "released", "alone", "han")))
     return Place(word.lower(), number, named["part"] or "")
 
 

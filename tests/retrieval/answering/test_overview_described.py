@@ -86,6 +86,7 @@ def test_a_document_is_meant_by_its_kind_its_author_and_what_it_says(
     "summary of the mail about dragons",
     "summarise the document about colza dragons",
     "main points of the meeting",
+    "what was agreed at the meeting of 16 October",
     "give me a rundown of the keepers' meeting",
     "summarise the prices in the oil contract",
     "what was said in the meeting in March about the lamp",

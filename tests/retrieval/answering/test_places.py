@@ -91,10 +91,11 @@ def test_what_stands_below_a_numbered_heading_is_its_place():
 
 
 def test_a_version_is_the_section_of_its_number():
+    section = hit("4.8 The pumps of the tower are oiled.", title="Manual")
     text = "4.8.1 (May 1866)\n\nThe lens no longer sticks."
     heading = (Region(RegionKind.HEADING, 0, 16, 1),)
 
-    choice = chosen("anything new in version 4.8?", hit(text, regions=heading))
+    choice = chosen("anything new in version 4.8?", section, hit(text, regions=heading))
 
     assert said(choice) == ["The lens no longer sticks."]
 
