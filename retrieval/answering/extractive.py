@@ -25,6 +25,7 @@ from retrieval.answering import (
     headed,
     lists,
     messages,
+    minutes,
     overview,
     places,
     ranking,
@@ -39,7 +40,6 @@ from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking, lacks_number, of_each
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
-from retrieval.search.answer_kinds import is_labelled
 from retrieval.search.query import Query, QuestionVector
 from retrieval.search.query_features import read
 from retrieval.search.results import Hit
@@ -143,7 +143,7 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
     best = of_each(gathered.sought.text, stating, _best(stating)) if stating else ()
     lacks = lacks_number(gathered.sought, best) or places.lacks_place(gathered.sought, best)
     # *Apologies: Bram* tells who was missing, however seldom such words are about that.
-    tells = bool(best) and is_labelled(best[0].said, gathered.sought.text)
+    tells = bool(best) and minutes.is_labelled(best[0].said, gathered.sought.text)
     if not best or lacks or (outcome is Outcome.UNSURE and not tells):
         near: dict[UUID, Ranked] = {}
         for one in stating or ranked:
@@ -320,6 +320,11 @@ def _overview(query: Query, found: Sequence[Hit]) -> tuple[list[WrittenSentence]
     target = overview.target(query.workspace_id, query.question, query.documents, found)
     if target is None:
         return None
+    if len(target.documents) == 1 and not target.section:
+        told = minutes.told(query.workspace_id, target.documents[0], query.question)
+        if told:
+            numbering = Numbering(found, sources={one.hit.chunk_id: one.hit for one in told})
+            return [_written(Chosen(one), numbering) for one in told], numbering
     composed, hits = overview.compose(query.workspace_id, target, query.documents)
     numbering = Numbering(found, sources={hit.chunk_id: hit for hit in hits})
     written = [

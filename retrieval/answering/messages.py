@@ -31,6 +31,7 @@ _ASKS_WHO: Final = regex.compile(
 _ASKS_WHEN: Final = regex.compile(
     r"\bwhen\b.{0,60}\b(?:sent|send|wrote|write|written|(?:e-?)?mail(?:ed|s)?)\b", regex.IGNORECASE
 )
+_FROM_WHERE: Final = regex.compile(r"\bfrom\b", regex.IGNORECASE)
 _LATEST: Final = regex.compile(r"\b(?:last|latest|most recently)\b", regex.IGNORECASE)
 _OF_ASKING: Final = frozenset(
     terms("sent send wrote write writes written mail mailed email emailed message messaged")
@@ -63,7 +64,10 @@ def head_of(workspace_id: UUID, gathered: Gathered, ranked: Sequence[Ranked]) ->
     if wanted.share(terms(f"{best.hit.title} {best.said} {best.before}")) < FITS:
         return []
     heads = list(_heads(workspace_id, best.hit.document_id))
-    named = [one for one in heads if not _named(one).isdisjoint(gathered.sought.terms)]
+    names_sender = asks_when or _FROM_WHERE.search(question)
+    named = [
+        one for one in heads if names_sender and _named(one).intersection(gathered.sought.terms)
+    ]
     above = [one for one in heads if one.sender.start <= best.start]
     # A thread has its latest message first.
     latest = heads[:1] if _LATEST.search(question) else []

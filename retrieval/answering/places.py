@@ -65,6 +65,11 @@ class Place:
         return self.word in _ENTRIES
 
     @property
+    def is_common(self) -> bool:
+        """Whether many documents have a line that begins with its number."""
+        return self.word in _NUMBERED and "." not in self.number
+
+    @property
     def pattern(self) -> str:
         """How its line or its heading begins, for Postgres as for Python."""
         word = f"{self.word} " if self.word in _TITLED else f"(({'|'.join(_NUMBERED)}) |§ ?)?"
@@ -131,6 +136,8 @@ def statements_at(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidat
 
     document = max(there.values(), key=fit).hit.document_id
     found = [one for one in there.values() if one.hit.document_id == document]
+    if place.is_common and not _is_about(found, gathered.sought, place):
+        return []
     best = [one.candidate for one in ranked if one.candidate in found] or found
     if place.part:
         mark = f"({place.part.lower()})"
@@ -142,11 +149,18 @@ def statements_at(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidat
     return best[:MOST_BEST]
 
 
+def _is_about(found: Sequence[Candidate], sought: QuestionFeatures, place: Place) -> bool:
+    """Whether a place is about anything else that the question has: *Section 8* may be a law."""
+    others = set(sought.terms).difference(terms(f"{place.word} {place.number}"))
+    said = " ".join((found[0].hit.title, *found[0].path, *(one.said for one in found)))
+    return not others or not others.isdisjoint(terms(said))
+
+
 def lacks_place(sought: QuestionFeatures, said: Iterable[Candidate]) -> bool:
     """Return whether the question names a place that none of the statements does: then the
     documents have no such place."""
     place = named_in(sought.text)
-    if place is None:
+    if place is None or place.is_entry:
         return False
     number = regex.compile(rf"(?<![\w.]){regex.escape(place.number)}(?!\w|\.\d)", regex.IGNORECASE)
     return not any(number.search(one.said) for one in said)

@@ -31,7 +31,7 @@ from kb_project.text.regions import LABEL, bare
 from kb_project.text.statements import StatementKind
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
-from retrieval.answering import features
+from retrieval.answering import features, minutes
 from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
 from retrieval.search.answer_kinds import (
@@ -41,7 +41,6 @@ from retrieval.search.answer_kinds import (
     defined_in,
     defines,
     is_about,
-    is_labelled,
     spans_of_kind,
 )
 from retrieval.search.query import Query, QuestionVector, ScoredChunk
@@ -207,7 +206,7 @@ def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
     tells = [
         float(kind in TOLD and bool(spans_of_kind(one.said, kind)))
         + max((_says_what(one, it) for it in subjects), default=0.0)
-        + DEFINES * is_labelled(one.said, gathered.sought.text)
+        + DEFINES * minutes.is_labelled(one.said, gathered.sought.text)
         for one in gathered.statements
     ]
     return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])

@@ -210,28 +210,6 @@ _VERB: Final = (
     r"|stood|taught|took|went|won|wrote|(?-i:\p{Ll}{2,}(?:ed|(?<![su])s)))"
 )
 _CALLED: Final = r"\b(?:called|known as|nicknamed|named|termed|dubbed)(?: (?:an?|the))?"
-_LABELLED: Final = tuple(
-    (
-        lazy_pattern(asked, regex.IGNORECASE),
-        lazy_pattern(rf"\W*(?:{label})\b[^:.]{{0,20}}:", regex.IGNORECASE),
-    )
-    for asked, label in (
-        (
-            r"\bwho\b.{1,30}(?:\b(?:missing|absent|away|apologi)|(?:\bnot|n['’]t)"
-            r" (?:there|present|come|attend|make it))",
-            r"apologies|apols|absent|absentees|regrets|excused|not present",
-        ),
-        (
-            r"\bwho\b(?!.*(?:\bnot\b|n['’]t)).{1,30}\b(?:attend|there|present|came|joined|took part"
-            r"|in the room)",
-            r"present|attend(?:ees|ed|ing|ance)|in attendance|participants|there|those present",
-        ),
-        (
-            r"\b(?:decide|decision|agree|resolve)",
-            r"decision|decided|agreed|resolved|resolution|outcome|conclusion",
-        ),
-    )
-)
 _NAMED: Final = {
     Kind.DATE: _DATE,
     Kind.DURATION: _DURATION,
@@ -354,17 +332,6 @@ def _patterns_for(subject: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]
     )
     about = rf"\W*(?:(?:the|an?) )?{name}{aside} (?:\w+ly |also |now )?{_VERB}\b"
     return regex.compile(defining, regex.IGNORECASE), regex.compile(about, regex.IGNORECASE)
-
-
-def is_labelled(text: str, question: str) -> bool:
-    """Return whether a line of minutes begins with what the question asks for in other words.
-
-    >>> is_labelled("Apologies: Bram", "Who was missing at the meeting?")
-    True
-    >>> is_labelled("Present: Ada, Bram", "Who was missing at the meeting?")
-    False
-    """
-    return any(asked.search(question) and label.match(text) for asked, label in _LABELLED)
 
 
 def counts(text: str, counted: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from ingestion.extractors.edges import LONGEST, is_no_name, trimmed
 from ingestion.extractors.english import extract_many
+from ingestion.parsers.document import clean
 
 _WORDS = spacy.blank("en")
 
@@ -109,7 +110,7 @@ def test_names_are_no_references(surface: str):
     assert not is_no_name(surface)
 
 
-@given(st.text(max_size=40))
+@given(st.text(max_size=40).map(lambda text: clean(text)[0]))
 def test_whatever_is_cut_lies_inside_and_has_no_space_around(surface: str):
     name = cut(surface)
 

@@ -68,6 +68,12 @@ def test_of_two_documents_with_a_place_the_one_that_the_question_names_is_meant(
         assert said(chosen(question, LEASE, boat)) == [answer]
 
 
+def test_a_law_that_is_called_by_a_number_is_no_section_of_another_document():
+    law = hit("Section 10 grants help those who keep goats.", title="Goats")
+
+    assert said(chosen("What are section 10 grants for goats?", LEASE, law)) == [law.text]
+
+
 def test_a_step_is_an_entry_of_the_list_that_fits():
     text = (
         "To light the lamp:\n\n1. Open the valve.\n2. Strike a match.\n\n"

@@ -1,0 +1,72 @@
+"""What minutes tell by the labels of their lines: who was there, who was not, what was decided."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+import regex
+
+from kb_project.sql import run_sql
+from kb_project.text.words import lazy_pattern
+from retrieval.answering import sql
+from retrieval.answering.features import Candidate, candidates
+from retrieval.search.query import ScoredChunk
+from retrieval.search.results import hydrate
+
+MOST_PASSAGES: Final = 40
+"""Passages of minutes that are read."""
+MOST_TOLD: Final = 20
+
+_LABELLED: Final = tuple(
+    (lazy_pattern(asked, regex.IGNORECASE), label)
+    for asked, label in (
+        (
+            r"\bwho\b.{1,30}(?:\b(?:missing|absent|away|apologi)|(?:\bnot|n['’]t)"
+            r" (?:there|present|come|attend|make it))",
+            r"apologies|apols|absent|absentees|regrets|excused|not present",
+        ),
+        (
+            r"\bwho\b(?!.*(?:\bnot\b|n['’]t)).{1,30}\b(?:attend|there|present|came|joined|took part"
+            r"|in the room)",
+            r"present|attend(?:ees|ed|ing|ance)|in attendance|participants|there|those present",
+        ),
+        (
+            r"\b(?:decided?|decisions?|agreed?|resolved?)\b",
+            r"decision|decided|agreed|resolved|resolution|outcome|conclusion",
+        ),
+    )
+)
+
+
+def is_labelled(text: str, question: str) -> bool:
+    """Return whether a line of minutes begins with what the question asks for in other words.
+
+    >>> is_labelled("Apologies: Bram", "Who was missing at the meeting?")
+    True
+    >>> is_labelled("Present: Ada, Bram", "Who was missing at the meeting?")
+    False
+    """
+    label = _label_for(question)
+    begins = rf"\W*(?:{label})\b[^:.\n]{{0,20}}:"
+    return bool(label) and regex.match(begins, text, regex.IGNORECASE) is not None
+
+
+def told(workspace_id: UUID, document_id: UUID, question: str) -> list[Candidate]:
+    """Return all that a document has behind the label which the question asks for, with the lists
+    below it. Call in a transaction."""
+    label = _label_for(question)
+    if not label:
+        return []
+    pattern = rf"({label})[^:.\n]{{0,20}}:"
+    values = {"workspace": workspace_id, "documents": [document_id], "pattern": pattern}
+    rows = run_sql(sql.PASSAGES_AT, values | {"most": MOST_PASSAGES})
+    found = candidates(hydrate(workspace_id, [ScoredChunk(id_, 1.0) for (id_,) in rows]))
+    labelled = [one for one in found if is_labelled(one.said, question)]
+    lists = {one.introduces for one in labelled if one.introduces}
+    kept = [one for one in found if one in labelled or one.group in lists]
+    return kept[:MOST_TOLD]
+
+
+def _label_for(question: str) -> str:
+    return next((label for asked, label in _LABELLED if asked.search(question)), "")
