@@ -143,7 +143,7 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
     best = of_each(gathered.sought.text, stating, _best(stating)) if stating else ()
     lacks = lacks_number(gathered.sought, best) or places.lacks_place(gathered.sought, best)
     # *Apologies: Bram* tells who was missing, however seldom such words are about that.
-    tells = bool(best) and minutes.is_labelled(best[0].said, gathered.sought.text)
+    tells = bool(best) and minutes.has_label(best[0].said, minutes.label_for(gathered.sought.text))
     if not best or lacks or (outcome is Outcome.UNSURE and not tells):
         near: dict[UUID, Ranked] = {}
         for one in stating or ranked:

@@ -21,7 +21,6 @@ from kb_project.text.words import terms
 from retrieval.answering import features, lists, ranking, sql
 from retrieval.answering.features import Candidate, Weighed
 from retrieval.answering.ranking import Gathered, Ranking
-from retrieval.search import scope_entities
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import Hit, hydrate
 
@@ -75,11 +74,8 @@ def with_whole_tables(query: Query, found: Sequence[Hit]) -> Sequence[Hit]:
     if not tables:
         return found
     values = {"workspace": query.workspace_id, "chunks": tables, "most": MOST_PASSAGES}
-    known = {one.chunk_id for one in found}
-    beside = [id_ for (id_,) in run_sql(sql.PASSAGES_BESIDE, values) if id_ not in known]
-    out = scope_entities.left_out(query, beside)
-    new = [ScoredChunk(id_, 0.0, ranking.WHY) for id_ in dict.fromkeys(beside) if id_ not in out]
-    return [*found, *hydrate(query.workspace_id, new)]
+    beside = run_sql(sql.PASSAGES_BESIDE, values)
+    return ranking.joined(query, found, [id_ for (id_,) in beside])
 
 
 def _sections(

@@ -39,15 +39,22 @@ _LABELLED: Final = tuple(
 )
 
 
-def is_labelled(text: str, question: str) -> bool:
-    """Return whether a line of minutes begins with what the question asks for in other words.
+def label_for(question: str) -> str:
+    """Return the labels of minutes that say what the question asks for in other words, as a
+    pattern; '' if it asks for none.
 
-    >>> is_labelled("Apologies: Bram", "Who was missing at the meeting?")
-    True
-    >>> is_labelled("Present: Ada, Bram", "Who was missing at the meeting?")
-    False
+    >>> label_for("Who was missing at the meeting?").partition("|")[0]
+    'apologies'
     """
-    label = _label_for(question)
+    return next((label for asked, label in _LABELLED if asked.search(question)), "")
+
+
+def has_label(text: str, label: str) -> bool:
+    """
+    >>> missing = label_for("Who was missing at the meeting?")
+    >>> has_label("Apologies: Bram", missing), has_label("Present: Ada, Bram", missing)
+    (True, False)
+    """
     begins = rf"\W*(?:{label})\b[^:.\n]{{0,20}}:"
     return bool(label) and regex.match(begins, text, regex.IGNORECASE) is not None
 
@@ -55,18 +62,14 @@ def is_labelled(text: str, question: str) -> bool:
 def told(workspace_id: UUID, document_id: UUID, question: str) -> list[Candidate]:
     """Return all that a document has behind the label which the question asks for, with the lists
     below it. Call in a transaction."""
-    label = _label_for(question)
+    label = label_for(question)
     if not label:
         return []
     pattern = rf"({label})[^:.\n]{{0,20}}:"
     values = {"workspace": workspace_id, "documents": [document_id], "pattern": pattern}
     rows = run_sql(sql.PASSAGES_AT, values | {"most": MOST_PASSAGES})
     found = candidates(hydrate(workspace_id, [ScoredChunk(id_, 1.0) for (id_,) in rows]))
-    labelled = [one for one in found if is_labelled(one.said, question)]
+    labelled = [one for one in found if has_label(one.said, label)]
     lists = {one.introduces for one in labelled if one.introduces}
     kept = [one for one in found if one in labelled or one.group in lists]
     return kept[:MOST_TOLD]
-
-
-def _label_for(question: str) -> str:
-    return next((label for asked, label in _LABELLED if asked.search(question)), "")

@@ -107,7 +107,8 @@ def target(
     if without_names := language.asked(question, []):
         return without_names
     named: dict[UUID, Named] = {}
-    for subject in language.subjects(question):
+    subjects = list(dict.fromkeys(language.subjects(question)))
+    for subject in subjects:
         values = {
             "workspace": workspace_id,
             "documents": documents if documents is None else list(documents),
@@ -121,10 +122,10 @@ def target(
             named[id_] = Named(id_, title, name, _headings(headings))
     if target := language.asked(question, list(named.values())):
         return target
-    for subject in language.subjects(question):
-        if meant := document_described(subject, found, _names_and_authors(workspace_id, found)):
-            return Target((meant,))
-    return None
+    known = _names_and_authors(workspace_id, found) if subjects else {}
+    meant = (document_described(subject, found, known) for subject in subjects)
+    document = next(filter(None, meant), None)
+    return Target((document,)) if document else None
 
 
 def _names_and_authors(workspace_id: UUID, found: Sequence[Hit]) -> dict[UUID, tuple[str, str]]:

@@ -18,10 +18,9 @@ from kb_project.text.words import terms
 from retrieval.answering import ranking, sql
 from retrieval.answering.features import Candidate, length_of
 from retrieval.answering.ranking import Gathered, Ranked
-from retrieval.search import scope_entities
-from retrieval.search.query import Query, ScoredChunk
+from retrieval.search.query import Query
 from retrieval.search.query_features import QuestionFeatures
-from retrieval.search.results import Hit, hydrate
+from retrieval.search.results import Hit
 
 MOST_DOCUMENTS: Final = 10
 """Documents of the passages found in which the place is looked for."""
@@ -109,11 +108,7 @@ def with_place(query: Query, found: Sequence[Hit]) -> Sequence[Hit]:
     documents = list(dict.fromkeys(one.document_id for one in found))[:MOST_DOCUMENTS]
     values = {"documents": documents, "pattern": place.pattern, "most": MOST_PASSAGES}
     rows = run_sql(sql.PASSAGES_AT, values | {"workspace": query.workspace_id})
-    known = {one.chunk_id for one in found}
-    beside = [id_ for (id_,) in rows if id_ not in known]
-    out = scope_entities.left_out(query, beside)
-    new = [ScoredChunk(id_, 0.0, ranking.WHY) for id_ in beside if id_ not in out]
-    return [*found, *hydrate(query.workspace_id, new)]
+    return ranking.joined(query, found, [id_ for (id_,) in rows])
 
 
 def statements_at(gathered: Gathered, ranked: Sequence[Ranked]) -> list[Candidate]:

@@ -116,6 +116,16 @@ def _passages_of_nearest(query: Query, found: Sequence[Hit], cosines: Cosines) -
     return hydrate(query.workspace_id, [one for id_, one in joining.items() if id_ not in out])
 
 
+def joined(query: Query, found: Sequence[Hit], passages: Iterable[UUID]) -> list[Hit]:
+    """Return the hits, then the passages that are not among them, without those that the question
+    leaves out. Call in a transaction."""
+    known = {one.chunk_id for one in found}
+    beside = [id_ for id_ in dict.fromkeys(passages) if id_ not in known]
+    out = scope_entities.left_out(query, beside)
+    new = [ScoredChunk(id_, 0.0, WHY) for id_ in beside if id_ not in out]
+    return [*found, *hydrate(query.workspace_id, new)]
+
+
 def of_candidates(
     sought: QuestionFeatures,
     hits: Sequence[Hit],
@@ -203,10 +213,11 @@ def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
     It shows which statement answers, not whether any does: the imperatives of manuals are many.
     """
     kind, subjects = gathered.sought.kind, defined_in(gathered.sought.text)
+    label = minutes.label_for(gathered.sought.text)
     tells = [
         float(kind in TOLD and bool(spans_of_kind(one.said, kind)))
         + max((_says_what(one, it) for it in subjects), default=0.0)
-        + DEFINES * minutes.is_labelled(one.said, gathered.sought.text)
+        + DEFINES * minutes.has_label(one.said, label)
         for one in gathered.statements
     ]
     return np.array(tells, np.float64) * (weights["has_kind"] - weights["lacks_kind"])
