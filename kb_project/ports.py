@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Final
 
 from django.conf import settings
 
@@ -12,9 +13,12 @@ from kb_project.graph.age_store import AgeGraphStore, has_age
 from kb_project.graph.ports import GraphReader, GraphStore
 from kb_project.graph.routing import RoutedGraphReader
 from kb_project.graph.table_store import TableGraphStore
-from kb_project.llm.embedders import KnownVectors, LocalEmbedder
+from kb_project.llm.embedders import KnownVectors, LocalCrossEncoder, LocalEmbedder
 from kb_project.llm.fake import FakeEmbedder
-from kb_project.llm.ports import ChatModel, Embedder, ModelOptions, Reranker
+from kb_project.llm.ports import ChatModel, CrossEncoder, Embedder, ModelOptions, Reranker
+
+LOCAL: Final = "local"
+"""The name of the built-in model."""
 
 
 def graph_store() -> GraphStore:
@@ -32,7 +36,7 @@ def embedder_named(name: str, *, threads: int = 0) -> Embedder:
 
     Raises InputError for any other name.
     """
-    if name == "local":
+    if name == LOCAL:
         return KnownVectors(LocalEmbedder(threads=threads), settings.DEMO_VECTORS)
     if name == "fake":
         return FakeEmbedder()
@@ -45,7 +49,8 @@ def embedder_named(name: str, *, threads: int = 0) -> Embedder:
 class Ports:
     """The services. ``chat`` is None on the local tier, ``reranker`` if none is chosen.
     ``next_embedder`` is set while an index for a new model is being built. ``answer_chat`` is a
-    chat model that only writes answers; ``chat`` is None then too.
+    chat model that only writes answers; ``chat`` is None then too. ``cross_encoder`` is None if the
+    built-in model is not used.
     """
 
     embedder: Embedder
@@ -55,6 +60,7 @@ class Ports:
     next_embedder: Embedder | None = None
     reranker: Reranker | None = None
     answer_chat: ChatModel | None = None
+    cross_encoder: CrossEncoder | None = None
 
     @property
     def writer(self) -> ChatModel | None:
@@ -74,7 +80,9 @@ def build_ports() -> Ports:
 
     ``workspaces.ports.ports_for`` adds a workspace's own choice.
     """
+    threads = settings.EMBEDDER_THREADS
     return Ports(
-        embedder=embedder_named(settings.EMBEDDER, threads=settings.EMBEDDER_THREADS),
+        embedder=embedder_named(settings.EMBEDDER, threads=threads),
         graph=graph_store(),
+        cross_encoder=LocalCrossEncoder(threads) if settings.EMBEDDER == LOCAL else None,
     )

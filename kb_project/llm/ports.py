@@ -42,6 +42,24 @@ class Embedder(Protocol):
         """Return shape ``(dimension,)``."""
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A statement with its document's title, its heading, and what stands before it."""
+
+    title: str
+    heading: str
+    before: str
+    said: str
+
+
+class CrossEncoder(Protocol):
+    """Reads a question and a statement together."""
+
+    def scores(self, question: str, statements: Sequence[Told]) -> Vectors:
+        """Return how well each statement answers, shape ``(len(statements),)``: above 0, rather
+        yes. Raises UnavailableError if the model cannot be loaded."""
+
+
 class Role(StrEnum):
     """A kind of task for a chat model; each role may have its own model."""
 

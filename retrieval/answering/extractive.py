@@ -15,6 +15,7 @@ from uuid import UUID
 
 import regex
 
+from kb_project.ports import build_ports
 from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.words import terms
 from retrieval.answering import (
@@ -224,14 +225,20 @@ def prepared(query: Query) -> list[tuple[str, QuestionVector | None]]:
 def extract(
     query: Query, found: Sequence[Hit], parts: Sequence[tuple[str, QuestionVector | None]]
 ) -> Extract:
-    """Choose the answer's statements. Call in a transaction; ``parts`` are from ``prepared``."""
-    found = places.with_place(query, headed.with_whole_tables(query, found))
-    gathered = [
-        ranking.gather(replace(query, question=question), found, vector)
-        for question, vector in parts
-    ]
-    ranked = [(one, ranking.rank(one)) for one in gathered]
-    choice = together([_choice(query.workspace_id, *of) for of in ranked])
+    """Choose the answer's statements; ``parts`` are from ``prepared``. Call outside transactions: a
+    model may read them."""
+    with access.in_workspace(query.workspace_id):
+        found = places.with_place(query, headed.with_whole_tables(query, found))
+        gathered = [
+            ranking.gather(replace(query, question=question), found, vector)
+            for question, vector in parts
+        ]
+    encoder = build_ports().cross_encoder
+    readings = [ranking.read(one, encoder) for one in gathered]
+    ranked = [ranking.rank(*of) for of in zip(gathered, readings, strict=True)]
+    with access.in_workspace(query.workspace_id):
+        choices = [_choice(query.workspace_id, *of) for of in zip(gathered, ranked, strict=True)]
+    choice = together(choices)
     shown = [one.candidate for one in choice.chosen]
     if choice.is_list and any(lists.goes_on(one, shown) for one in gathered):
         query.note("list_goes_on", "Of a long list, the first entries are shown. See its source.")
@@ -256,8 +263,7 @@ def write(asking: Asking, found: SearchResult) -> Draft:
     if composed:
         return _draft(asking, found, *composed, {"is_overview": True})
     parts = prepared(query)
-    with access.in_workspace(query.workspace_id):
-        made = extract(query, found.hits, parts)
+    made = extract(query, found.hits, parts)
     choice = made.choice
     if asking.options.response is ResponseType.SHORT and len(parts) == 1 and not choice.is_list:
         choice = replace(choice, chosen=choice.chosen[:1])

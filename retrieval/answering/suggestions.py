@@ -153,7 +153,7 @@ def is_answerable(query: Query, question: str) -> bool:
     parts = extractive.prepared(candidate)
     with access.in_workspace(query.workspace_id):
         hits = hydrate(query.workspace_id, lexical.search(candidate))
-        choice = extractive.extract(candidate, hits, parts).choice
+    choice = extractive.extract(candidate, hits, parts).choice
     return choice.outcome is Outcome.ANSWERED
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from kb_project.errors import InputError
 from kb_project.graph.ports import GraphStore
+from kb_project.llm import embedders
 from kb_project.llm.embedders import KnownVectors, LocalEmbedder
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.ports import Ports, build_ports, embedder_named
@@ -47,11 +48,13 @@ def test_an_embedder_goes_by_its_name(name: str, kind: type[object]):
 
 
 def test_naming_the_local_embedder_loads_no_model():
+    loaded = embedders._e5.cache_info().misses
+
     known = embedder_named("local")
 
     assert isinstance(known, KnownVectors)
     assert isinstance(known._embedder, LocalEmbedder)
-    assert known._embedder._loaded is None
+    assert embedders._e5.cache_info().misses == loaded
 
 
 def test_an_unknown_embedder_is_refused_with_those_there_are():

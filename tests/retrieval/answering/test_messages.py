@@ -34,7 +34,8 @@ def answer(question, text=THREAD, title="The lens"):
     query = Query(workspace.pk, question, 5, QuestionVector(build_ports().embedder, question))
     with access.in_workspace(workspace.pk):
         found = [ScoredChunk(one.pk, 1.0) for one in rows.chunks_of(document)]
-        made = extractive.extract(query, hydrate(workspace.pk, found), [(question, None)])
+        hits = hydrate(workspace.pk, found)
+    made = extractive.extract(query, hits, [(question, None)])
     return [one.candidate.said for one in made.choice.chosen]
 
 

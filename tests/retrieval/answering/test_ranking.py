@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
 from ingestion.vectors import sentences as embedded
+from kb_project.llm.ports import Told, Vectors
 from kb_project.ports import build_ports
 from kb_project.text.regions import LABEL, Region, RegionKind
 from retrieval.answering import extractive, features, ranking
@@ -116,8 +119,10 @@ def test_no_statement_gives_no_probability():
 def test_the_weights_are_of_features_there_are_and_of_the_model_inside(settings):
     kept = json.loads(ranking.FILE.read_text(encoding="utf-8"))
 
+    by_words = {"statement", "answered", "answered_by_words"}
+    assert set(kept["zh"]) == by_words
+    assert set(kept["any"]) == by_words | {"read", "answered_read"}
     for script in ("any", "zh"):
-        assert set(kept[script]) == {"statement", "answered", "answered_by_words"}
         assert set(kept[script]["statement"]) <= set(features.NAMES)
     assert not {"nearest", "apart", "best_meaning"} & set(kept["any"]["answered_by_words"])
 
@@ -236,6 +241,63 @@ def test_a_document_that_is_new_and_without_vectors_answers_by_its_words(desk):
     assert outcome_of(told.probability) is Outcome.ANSWERED
 
 
+class Encoder:
+    """Gives the statement that says it a score, and all others another one."""
+
+    def __init__(self, said: str, score: float = 9.0) -> None:
+        self.said, self.score = said, score
+        self.read: list[Told] = []
+
+    def scores(self, question: str, statements: Sequence[Told]) -> Vectors:
+        self.read += statements
+        return np.array([self.score if one.said == self.said else -9.0 for one in statements])
+
+
+def test_the_statement_that_the_cross_encoder_finds_comes_first(desk):
+    made = desk.gather(desk.query("Who lit the lamp?"), lambda: desk.hits(desk.log))
+    encoder = Encoder("It brought oil and letters.")
+
+    read = ranking.read(made, encoder)
+
+    assert ranking.rank(made).ranked[0].candidate.said != encoder.said
+    assert ranking.rank(made, read).ranked[0].candidate.said == encoder.said
+    assert Told("Log", "", "The boat came on Friday.", encoder.said) in encoder.read
+
+
+def test_it_reads_the_best_statements_only(desk):
+    long = " ".join(f"Keeper {number} lit the lamp." for number in range(30))
+    document = rows.make_document(desk.cast.workspace, "Long", long, embedder=desk.embedder)
+    embedded.make(desk.cast.workspace.pk, rows.chunks_of(document), desk.embedder)
+    made = desk.gather(desk.query("Who lit the lamp?"), lambda: desk.hits(document))
+    encoder = Encoder("")
+
+    ranking.read(made, encoder)
+
+    assert len(made.statements) > len(encoder.read) == ranking.READ
+
+
+def test_an_answer_is_given_only_if_words_and_cross_encoder_find_one(desk):
+    made = desk.gather(desk.query("Who lit the lamp?"), lambda: desk.hits(desk.log))
+    unknown = desk.gather(desk.query("Who paired the headphones?"), lambda: desk.hits(desk.log))
+    sure, unsure = Encoder("Ada Lind lit the lamp at dusk."), Encoder("")
+
+    def answered(gathered, encoder):
+        return ranking.rank(gathered, ranking.read(gathered, encoder)).probability
+
+    assert answered(made, unsure) < answered(made, sure) == ranking.rank(made).probability
+    assert answered(unknown, sure) == ranking.rank(unknown).probability
+
+
+def test_chinese_questions_and_new_documents_are_not_read(desk):
+    new = rows.make_document(desk.cast.workspace, "Bell", "The bell rang.", embedder=desk.embedder)
+    asked = ["谁点亮了灯？", "Where was the bell?"]
+
+    made = [desk.gather(desk.query(one), lambda: desk.hits(new)) for one in asked]
+
+    assert [ranking.read(one, Encoder("")) for one in made] == [None, None]
+    assert ranking.read(made[1], None) is None
+
+
 def test_words_that_no_document_holds_are_unknown(desk):
     made = desk.gather(desk.query("Who paired the headphones?"), list)
 
@@ -253,7 +315,6 @@ def test_an_empty_workspace_has_nothing_to_tell(desk):
     query = Query(empty.pk, "Who lit the lamp?", 5, QuestionVector(desk.embedder, "Who?"))
 
     parts = extractive.prepared(query)
-    with access.in_workspace(empty.pk):
-        choice = extractive.extract(query, [], parts).choice
+    choice = extractive.extract(query, [], parts).choice
 
     assert (choice.outcome, list(choice.chosen), list(choice.nearest)) == (Outcome.NOTHING, [], [])
