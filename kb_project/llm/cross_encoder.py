@@ -47,14 +47,18 @@ class E5CrossEncoder:
 
     def scores(self, question: str, statements: Sequence[Told]) -> Floats:
         """How well each statement answers the question: above 0, rather yes."""
-        asked = self._tokens(f"query: {question}")[:_QUESTION_TOKENS]
-        texts = [self._text(asked, one) for one in statements]
+        texts = self.texts(question, statements)
         found = np.zeros(len(texts), np.float32)
         for batch in _batches(sorted(enumerate(texts), key=lambda one: one[1].length)):
             found[[number for number, _ in batch]] = self._scores([text for _, text in batch])
         return found
 
-    def _text(self, asked: list[int], told: Told) -> _Text:
+    def texts(self, question: str, statements: Sequence[Told]) -> list[Text]:
+        """The tokens read."""
+        asked = self._tokens(f"query: {question}")[:_QUESTION_TOKENS]
+        return [self._text(asked, one) for one in statements]
+
+    def _text(self, asked: list[int], told: Told) -> Text:
         begin, end = self._model.tokenizer.begin, self._model.tokenizer.end
         around = self._tokens(told.title)[:_TITLE_TOKENS]
         if told.heading and told.heading != told.title:
@@ -62,12 +66,12 @@ class E5CrossEncoder:
         if told.before and told.before != told.heading:
             around += self._tokens(f": {told.before}")[-_BEFORE_TOKENS:]
         said = self._tokens(told.said)[:_SAID_TOKENS]
-        return _Text([begin, *asked, end], [*around, end], [*said, end])
+        return Text([begin, *asked, end], [*around, end], [*said, end])
 
     def _tokens(self, text: str) -> list[int]:
         return self._model.tokenizer.tokens(text)
 
-    def _scores(self, texts: Sequence[_Text]) -> Floats:
+    def _scores(self, texts: Sequence[Text]) -> Floats:
         given = self._model.side_by_side([[*chain(*one.parts)] for one in texts])
         lengths = [len(part) for one in texts for part in one.parts]
         given["tokens"] += np.repeat(np.tile(self._parts, (len(texts), 1)), lengths, axis=0)
@@ -80,7 +84,7 @@ class E5CrossEncoder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class Text:
     """Tokens of a question, of what surrounds a statement, and of the statement."""
 
     asked: list[int]
@@ -96,8 +100,8 @@ class _Text:
         return sum(map(len, self.parts))
 
 
-def _batches(texts: Iterable[tuple[int, _Text]]) -> Iterator[list[tuple[int, _Text]]]:
-    batch: list[tuple[int, _Text]] = []
+def _batches(texts: Iterable[tuple[int, Text]]) -> Iterator[list[tuple[int, Text]]]:
+    batch: list[tuple[int, Text]] = []
     for one in texts:
         if batch and sum(text.length for _, text in [*batch, one]) > _AT_ONCE:
             yield batch

@@ -197,21 +197,22 @@ def read(gathered: Gathered, encoder: CrossEncoder | None) -> Numbers | None:
     None without one, for statements without vectors, and in a language whose weights were fitted
     without it. Call outside transactions. Raises UnavailableError.
     """
-    weights = _weights_for(gathered)
+    weights = weights_for(gathered)
     if encoder is None or gathered.cosines.highest is None or "read" not in weights:
         return None
     if not gathered.statements:
         return None
     scores = gathered.matrix @ column(weights["statement"])
     best = np.argsort(-scores, kind="stable")[:READ]
-    told = [_told(gathered.statements[index]) for index in best]
-    found = encoder.scores(gathered.sought.text, told)
+    statements = [told(gathered.statements[index]) for index in best]
+    found = encoder.scores(gathered.sought.text, statements)
     every = np.full(len(scores), float(found.min()))
     every[best] = found
     return every
 
 
-def _told(one: Candidate) -> Told:
+def told(one: Candidate) -> Told:
+    """Return what the cross-encoder reads of a statement."""
     heading = one.path[-1] if one.path else ""
     return Told(one.hit.title, heading, one.before, one.said)
 
@@ -220,7 +221,7 @@ def rank(gathered: Gathered, read: Numbers | None = None) -> Ranking:
     """Rank the candidates, ``read`` if a cross-encoder did; with none, the probability is 0."""
     if not gathered.statements:
         return Ranking((), 0.0)
-    weights = _weights_for(gathered)
+    weights = weights_for(gathered)
     scores = gathered.matrix @ column(weights["statement"])
     gains = _telling(gathered, weights["statement"])
     name = "answered" if gathered.cosines.highest is not None else "answered_by_words"
@@ -360,7 +361,8 @@ def is_fitted_to(fingerprint: str) -> bool:
     return bool(_weights()["sentences_by"] == fingerprint)
 
 
-def _weights_for(gathered: Gathered) -> Mapping[str, Mapping[str, float]]:
+def weights_for(gathered: Gathered) -> Mapping[str, Mapping[str, float]]:
+    """Return the weights for the language of the question."""
     found: Mapping[str, Mapping[str, float]]
     found = _weights()["zh" if HAN.search(gathered.sought.text) else "any"]
     return found

@@ -60,6 +60,7 @@ def test_another_file_is_refused(tmp_path):
         E5CrossEncoder(E5(1), path=path)
 
 
+@pytest.mark.django_db
 def test_only_the_built_in_model_reads_statements(settings, fake_embedder):
     without: Ports = build_ports()
     settings.EMBEDDER = "local"

@@ -282,7 +282,7 @@ HOSTILE = [marks * 2_000 for marks in MARKS]
 @pytest.fixture
 def read(embedder, monkeypatch):
     """How many tokens of each window were given to the model."""
-    model = embedder._model()
+    model = embedders.built_in(0)
     read: list[int] = []
 
     def noted(windows):
@@ -308,7 +308,7 @@ def test_a_passage_of_marks_costs_no_more_than_a_long_one(embedder, read, text):
 
 
 def test_only_the_beginning_of_an_endless_line_is_divided(embedder, read, monkeypatch):
-    tokenizer, given = embedder._model().tokenizer, []
+    tokenizer, given = embedders.built_in(0).tokenizer, []
     monkeypatch.setattr(tokenizer, "tokens", lambda text: given.append(text) or [])
 
     embedder.embed_passages(["x" * (LONGEST_PASSAGE + 1)])
