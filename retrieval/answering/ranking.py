@@ -229,7 +229,7 @@ def rank(gathered: Gathered, read: Numbers | None = None) -> Ranking:
     answered = probability(signs, weights[name])
     if read is not None:
         parts = weights["read"]
-        scores, gains = parts["scores"] * scores + parts["read"] * read, parts["scores"] * gains
+        scores = parts["scores"] * scores + parts["read"] * read
         signs = {"before": _logit(answered), **of_reading(scores, read)}
         # Both must find an answer: either errs where the other does not.
         answered = min(answered, probability(signs, weights["answered_read"]))
