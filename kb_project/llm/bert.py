@@ -49,7 +49,10 @@ class Graph:
     """
 
     def __init__(
-        self, weights: Mapping[str, Bytes], sizes: Sizes, changes: Mapping[str, Bytes] | None = None
+        self,
+        weights: Mapping[str, Bytes],
+        sizes: Sizes,
+        changes: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self._weights, self._sizes, self._changes = weights, sizes, changes or {}
         self._model = onnx.ModelProto(ir_version=_IR_VERSION)
@@ -109,10 +112,8 @@ class Graph:
         """A matrix in blocks, with their scales and the bits of a weight."""
         blocks = self._weights[name].reshape(made, -1, _BLOCK_BYTES)
         if name in self._changes:
-            changed = dequantized(blocks) + dequantized(
-                self._changes[name].reshape(made, -1, _BLOCK_BYTES)
-            )
-            return *_as_bytes(changed), 8
+            change = dequantized(self._changes[name].reshape(made, -1))
+            return *_as_bytes(dequantized(blocks) + change), 8
         halves = _unpacked(blocks)
         packed = np.asarray(halves[..., 0::2] | halves[..., 1::2] << 4, np.uint8)
         return packed, _scales(blocks)[..., 0], 4
@@ -152,7 +153,7 @@ def session(model: bytes, threads: int) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def floats(tensor: Bytes) -> Floats:
+def floats(tensor: NDArray[Any]) -> Floats:
     return np.frombuffer(tensor.tobytes(), "<f4")
 
 

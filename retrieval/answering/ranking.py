@@ -6,8 +6,9 @@ sentences nearest to the question, anywhere in the scope, with their passages.
 
 Score and probability are linear in features and fitted by ``benchmarks/fit_answers.py``: the score
 as a conditional logit (softmax over all candidates of a question), the probability as a logistic
-regression on features of the best statements and the question. ``weights.json`` has the weights,
-how they were made, and for which sentence model.
+regression on features of the best statements and the question. The scores of a cross-encoder, if
+there is one, are added, and it must find an answer, too. ``weights.json`` has the weights, how they
+were made, and for which sentence model.
 """
 
 from __future__ import annotations
@@ -230,7 +231,8 @@ def rank(gathered: Gathered, read: Numbers | None = None) -> Ranking:
     if read is not None:
         parts = weights["read"]
         scores = parts["scores"] * scores + parts["read"] * read
-        signs = {"before": _logit(answered), **of_reading(scores, read)}
+        best = float(read[np.argmax(scores)])
+        signs = {"before": _logit(answered), "read": float(read.max()), "read_best": best}
         # Both must find an answer: either errs where the other does not.
         answered = min(answered, probability(signs, weights["answered_read"]))
     scores = scores + gains
@@ -241,11 +243,6 @@ def rank(gathered: Gathered, read: Numbers | None = None) -> Ranking:
         for index in order
     ]
     return Ranking(ranked, answered)
-
-
-def of_reading(scores: Numbers, read: Numbers) -> dict[str, float]:
-    """Return the signs of the cross-encoder: its best score, and that of the best statement."""
-    return {"read": float(read.max()), "read_best": float(read[np.argmax(scores)])}
 
 
 def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
