@@ -1,23 +1,30 @@
 """Gather what ``train_cross_encoder.py`` learns from: questions with the statements to tell apart.
 
-    python benchmarks/cross_encoder_lessons.py SET [SET ...] --out lessons.npz
+    python benchmarks/cross_encoder_lessons.py --selqa DIR --out lessons.npz [--part PART ...]
 
-A set is a folder with ``documents/`` and ``questions.jsonl``, one object a line: ``kind``
-(``answerable``, ``lookalike`` or ``elsewhere``), ``question``, ``document`` and ``answers``, quotes
-of the statements that answer it. Documents are read, cut and embedded in memory, without a
-database, and each question gets its best statements by words and vectors, as the product ranks
-them, and those that answer it. What is written are tokens alone.
+``lessons.tar.xz`` has the sets, written for this; its ``README.md`` describes them. A set is a
+folder with ``documents/`` and ``questions.jsonl``, one object a line: ``kind`` (``answerable``,
+``lookalike`` or ``elsewhere``), ``question``, ``document`` and ``answers``, quotes of the
+statements that answer it. Of manuals the archive has the questions alone: their pages are taken
+from Debian's packages (``apt-get download``). Documents are read, cut and embedded in memory,
+without a database, and each question gets its best statements by words and vectors, as the product
+ranks them, and those that answer it. What is written are tokens alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
+import subprocess
 import sys
+import tarfile
+import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +38,10 @@ import django
 django.setup()
 
 import numpy as np
+import regex
+from numpy.typing import NDArray
 
+from benchmarks import fit_answers
 from ingestion import parsers
 from ingestion.parsers.archive import Limits
 from ingestion.stages.chunk import cutting
@@ -41,6 +51,7 @@ from kb_project.llm.e5 import E5
 from kb_project.llm.embedders import LocalEmbedder
 from kb_project.llm.ports import Vectors
 from kb_project.llm.tokens import token_starts
+from kb_project.text.statements import StatementKind
 from kb_project.text.words import terms
 from retrieval.answering import features, ranking
 from retrieval.answering.features import Candidate, Rarity
@@ -48,12 +59,63 @@ from retrieval.search import query_features, sentences
 from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
 
+ARCHIVE: Final = ROOT / "benchmarks" / "lessons.tar.xz"
+PARTS: Final = ("teams", "texts", "chinese", "manuals")
+"""What is learnt from; ``held-out`` is not among them."""
 KINDS: Final = ("answerable", "lookalike", "elsewhere")
 PASSAGES: Final = 20
 STATEMENTS: Final = 22
 RIGHT: Final = 4
 """Statements that answer, at most, which are not among the best."""
+FEWEST_WORDS: Final = 3
 _MARKS: Final = str.maketrans("*_`|", "    ")
+_WORD: Final = regex.compile(r"[\w]+")
+
+
+# --- the sets -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def unpacked() -> Iterator[Path]:
+    """Yield a temporary folder with a folder for each part, which has one for each set."""
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="data")
+        yield Path(folder)
+
+
+def fetch_manuals(folder: Path) -> None:
+    """Put the pages that each set's ``sources.tsv`` lists (name, package, path) into its
+    ``documents``. Raises CalledProcessError if a package cannot be had."""
+    for listed in sorted(folder.glob("*/sources.tsv")):
+        pages = listed.parent / "documents"
+        pages.mkdir()
+        for line in listed.read_text(encoding="utf-8").splitlines():
+            name, package, path = line.split("\t")
+            content = (_package(folder, package) / path).read_bytes()
+            is_packed = path.endswith(".gz") and not name.endswith(".gz")
+            (pages / name).write_bytes(gzip.decompress(content) if is_packed else content)
+
+
+def _package(folder: Path, name: str) -> Path:
+    """Download and unpack a package, once."""
+    unpacked = folder / ".packages" / name
+    if not unpacked.exists():
+        unpacked.mkdir(parents=True)
+        command = ["apt-get", "download", name]
+        subprocess.run(command, cwd=unpacked.parent, check=True, stdout=subprocess.DEVNULL)
+        [file] = unpacked.parent.glob(f"{name}_*.deb")
+        command = ["dpkg-deb", "-x", str(file), str(unpacked)]
+        subprocess.run(command, check=True)
+        file.unlink()
+    return unpacked
+
+
+def questions_of(folder: Path) -> list[dict[str, Any]]:
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [one for one in map(json.loads, lines) if one["kind"] in KINDS]
+
+
+# --- gathering ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -65,8 +127,9 @@ class Corpus:
     rarity: Rarity
 
 
-def read(folder: Path, embedder: LocalEmbedder) -> Corpus:
-    passages = [hit for path in sorted(folder.iterdir()) for hit in passages_of(path)]
+def read(files: Sequence[Path], embedder: LocalEmbedder, *, by_name: bool = False) -> Corpus:
+    """Read the files; ``by_name`` titles each by its file's name, whatever it says itself."""
+    passages = [hit for path in sorted(files) for hit in _passages_of(path, by_name=by_name)]
     found = [one for hit in passages for one in features.candidates([hit])]
     texts = [
         embedded.situated(one.hit.title, one.path, one.statement, _before(one)) for one in found
@@ -81,7 +144,7 @@ def _before(one: Candidate) -> str:
     return one.before if embedded.leans_on_the_one_before(one.statement) else ""
 
 
-def passages_of(path: Path) -> Iterator[Hit]:
+def _passages_of(path: Path, *, by_name: bool) -> Iterator[Hit]:
     parsed = parsers.parse(path, name=path.name, limits=Limits())
     document = uuid.uuid5(uuid.NAMESPACE_URL, path.name)
     headings = [(one.level, one.title, one.start) for one in parsed.headings]
@@ -94,7 +157,7 @@ def passages_of(path: Path) -> Iterator[Hit]:
         yield Hit(
             chunk_id=cutting.chunk_id(document, start, end),
             document_id=document,
-            title=parsed.title or path.stem,
+            title=path.stem if by_name else parsed.title or path.stem,
             heading_path=place.heading_path,
             page=place.page_first,
             start=start,
@@ -131,50 +194,101 @@ def gathered(corpus: Corpus, question: str, embedder: LocalEmbedder) -> ranking.
     )
 
 
-def lesson(made: ranking.Gathered, answers: Sequence[str]) -> tuple[list[Candidate], list[bool]]:
-    """The best statements and some others that answer, and which of them do."""
-    weights = ranking.weights_for(made)["statement"]
-    order = np.argsort(-(made.matrix @ ranking.column(weights)), kind="stable")
+def right_among(statements: Sequence[Candidate], answers: Sequence[str]) -> list[bool]:
+    """Which statements have one of the quotes; of rows, the quote's words in order: a row names its
+    columns in between."""
     quotes = [_plain(one) for one in answers]
-    right = [any(quote in _plain(one.said) for quote in quotes) for one in made.statements]
-    best = [int(index) for index in order[:STATEMENTS]]
-    others = [int(index) for index in order[STATEMENTS:] if right[index]][:RIGHT]
-    chosen = [*best, *others]
-    return [made.statements[index] for index in chosen], [right[index] for index in chosen]
+    words = [_WORD.findall(one) for one in quotes]
+    return [
+        any(quote in _plain(one.said) for quote in quotes)
+        or (one.kind is StatementKind.ROW and any(_has_in_order(one.said, each) for each in words))
+        for one in statements
+    ]
+
+
+def _has_in_order(row: str, words: Sequence[str]) -> bool:
+    left = iter(_WORD.findall(_plain(row)))
+    return len(words) >= FEWEST_WORDS and all(word in left for word in words)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.translate(_MARKS).casefold().split())
 
 
+# --- lessons --------------------------------------------------------------------------------------
+
+
+class Lessons:
+    """What is written: all texts' tokens in a row, the lengths of each text's three parts, which
+    texts answer, and how many of them each question has."""
+
+    def __init__(self, encoder: E5CrossEncoder) -> None:
+        self._encoder = encoder
+        self._tokens: list[NDArray[np.int32]] = []
+        self._lengths: list[tuple[int, int, int]] = []
+        self._right: list[bool] = []
+        self._counts: list[int] = []
+        self._kinds: list[int] = []
+
+    def add(self, kind: str, made: ranking.Gathered, answers: Sequence[str]) -> None:
+        """Add a question with its best statements and some others that answer, without lines whose
+        list answers and not they."""
+        weights = ranking.weights_for(made)["statement"]
+        order = np.argsort(-(made.matrix @ ranking.column(weights)), kind="stable").tolist()
+        right = right_among(made.statements, answers)
+        others = [index for index in order[STATEMENTS:] if right[index]][:RIGHT]
+        chosen = [*order[:STATEMENTS], *others]
+        told = ranking.texts_to_read([made.statements[one] for one in chosen], made.candidates)
+        kept = [
+            (right[index], text)
+            for index, text in zip(chosen, told, strict=True)
+            if right[index] or not any(_plain(one) in _plain(text.said) for one in answers)
+        ]
+        for text in self._encoder.texts(made.sought.text, [text for _, text in kept]):
+            self._tokens += [np.array(part, np.int32) for part in text.parts]
+            self._lengths.append((len(text.asked), len(text.around), len(text.said)))
+        self._right += [answering for answering, _ in kept]
+        self._counts.append(len(kept))
+        self._kinds.append(KINDS.index(kind))
+
+    def write(self, path: Path) -> None:
+        np.savez(
+            path,
+            tokens=np.concatenate(self._tokens),
+            lengths=self._lengths,
+            right=self._right,
+            counts=self._counts,
+            kinds=self._kinds,
+        )
+
+
+def add_selqa(folder: Path, lessons: Lessons) -> None:
+    """Encyclopaedia articles: a section's sentences, and which of them answer."""
+    for file in ("dev.json", "test.json"):
+        for one, made in fit_answers.gathered_of_selqa(folder / file):
+            lessons.add("answerable", made, [one["candidates"][index] for index in one["answers"]])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Gather what the cross-encoder learns from.")
-    parser.add_argument("sets", nargs="+", type=Path, metavar="SET")
+    parser.add_argument("--selqa", type=Path, required=True, metavar="DIR")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--part", action="append", choices=PARTS, help="these alone")
     options = parser.parse_args()
     embedder = LocalEmbedder()
-    encoder = E5CrossEncoder(E5())
-    tokens: list[int] = []
-    lengths: list[tuple[int, int, int]] = []
-    right: list[bool] = []
-    counts: list[int] = []
-    kinds: list[int] = []
-    for folder in options.sets:
-        corpus = read(folder / "documents", embedder)
-        for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines():
-            one: dict[str, Any] = json.loads(line)
-            if one["kind"] not in KINDS:
-                continue
-            made = gathered(corpus, one["question"], embedder)
-            chosen, answering = lesson(made, one["answers"])
-            for text in encoder.texts(one["question"], [ranking.told(each) for each in chosen]):
-                tokens += [token for part in text.parts for token in part]
-                lengths.append((len(text.asked), len(text.around), len(text.said)))
-            right += answering
-            counts.append(len(chosen))
-            kinds.append(KINDS.index(one["kind"]))
-        print(f"{folder.name}: {len(corpus.passages)} passages, {len(counts)} questions so far")
-    np.savez(options.out, tokens=tokens, lengths=lengths, right=right, counts=counts, kinds=kinds)
+    lessons = Lessons(E5CrossEncoder(E5()))
+    add_selqa(options.selqa, lessons)
+    with unpacked() as folder:
+        parts = options.part or PARTS
+        if "manuals" in parts:
+            fetch_manuals(folder / "manuals")
+        for path in [one for part in parts for one in sorted((folder / part).glob("[!.]*"))]:
+            corpus = read([*(path / "documents").iterdir()], embedder)
+            for one in questions_of(path):
+                made = gathered(corpus, one["question"], embedder)
+                lessons.add(one["kind"], made, one["answers"])
+            print(f"{path.parent.name}/{path.name}: {len(corpus.passages)} passages", flush=True)
+    lessons.write(options.out)
 
 
 if __name__ == "__main__":

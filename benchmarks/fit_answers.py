@@ -118,19 +118,7 @@ def gathered_for(workspace: Workspace, question: str) -> ranking.Gathered:
 
 
 def asked_of_selqa(folder: Path) -> Iterator[Asked]:
-    questions = json.loads((folder / "dev.json").read_text(encoding="utf-8"))
-    texts = sorted({text for one in questions for text in embedded(one)})
-    embedder = build_ports().embedder
-    vectors = dict(zip(texts, embedder.embed_passages(texts), strict=True))
-    held = [frozenset(terms(text)) for text in texts]
-    counts: dict[str, int] = {}
-    for each in held:
-        for term in each:
-            counts[term] = counts.get(term, 0) + 1
-    rarity = features.Rarity(counts, len(texts))
-    for one in questions:
-        asked = embedder.embed_question(one["question"])
-        gathered = gathered_of_selqa(one, asked, vectors, rarity)
+    for one, gathered in gathered_of_selqa(folder / "dev.json"):
         right = {one["candidates"][index] for index in one["answers"]}
         said = [statement.said for statement in gathered.statements]
         yield Asked(
@@ -148,6 +136,23 @@ def asked_of_selqa(folder: Path) -> Iterator[Asked]:
         )
 
 
+def gathered_of_selqa(file: Path) -> Iterator[tuple[dict[str, Any], ranking.Gathered]]:
+    """Yield each of SelQA's questions with its section's sentences."""
+    questions = json.loads(file.read_text(encoding="utf-8"))
+    texts = sorted({text for one in questions for text in embedded(one)})
+    embedder = build_ports().embedder
+    vectors = dict(zip(texts, embedder.embed_passages(texts), strict=True))
+    held = [frozenset(terms(text)) for text in texts]
+    counts: dict[str, int] = {}
+    for each in held:
+        for term in each:
+            counts[term] = counts.get(term, 0) + 1
+    rarity = features.Rarity(counts, len(texts))
+    for one in questions:
+        asked = embedder.embed_question(one["question"])
+        yield one, _gathered_of_selqa(one, asked, vectors, rarity)
+
+
 def embedded(one: Mapping[str, Any]) -> list[str]:
     said = [Statement(0, 0, StatementKind.SENTENCE, each) for each in one["candidates"]]
     pairs = zip(said, ["", *one["candidates"]], strict=False)
@@ -162,7 +167,7 @@ def embedded(one: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def gathered_of_selqa(
+def _gathered_of_selqa(
     one: Mapping[str, Any], asked: Any, vectors: Mapping[str, Any], rarity: features.Rarity
 ) -> ranking.Gathered:
     hit = Hit(uuid4(), uuid4(), one["article"], (one["section"],), None, 0, 0, 0.0, "", ())
@@ -363,15 +368,18 @@ def main() -> None:
 
 def write(english: Sequence[Asked], chinese: Sequence[Asked], any_: Any) -> None:
     names = ("statement", "answered", "answered_by_words")
-    kept = json.loads(ranking.FILE.read_text(encoding="utf-8"))["any"]
-    # Fitted on other questions, with these weights as they were.
-    reading = {name: kept[name] for name in ("read", "answered_read")}
+    kept = json.loads(ranking.FILE.read_text(encoding="utf-8"))
+    # ``fit_cross_encoder.py`` fits these, with the other weights as they were.
+    reading = {
+        lang: {name: kept[lang][name] for name in ("read", "answered_read")}
+        for lang in ("any", "zh")
+    }
     made = {
         "made": "by benchmarks/fit_answers.py, on SQuAD 2.0, CMRC 2018, SelQA and real documents",
         "sentences_by": build_ports().embedder.fingerprint,
         "questions": {"any": len(english), "zh": len(chinese)},
-        "any": dict(zip(names, any_, strict=True)) | reading,
-        "zh": dict(zip(names, fitted(chinese, any_[0]), strict=True)),
+        "any": dict(zip(names, any_, strict=True)) | reading["any"],
+        "zh": dict(zip(names, fitted(chinese, any_[0]), strict=True)) | reading["zh"],
     }
     ranking.FILE.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
 

@@ -7,8 +7,8 @@ sentences nearest to the question, anywhere in the scope, with their passages.
 Score and probability are linear in features and fitted by ``benchmarks/fit_answers.py``: the score
 as a conditional logit (softmax over all candidates of a question), the probability as a logistic
 regression on features of the best statements and the question. The scores of a cross-encoder, if
-there is one, are added, and it must find an answer, too. ``weights.json`` has the weights, how they
-were made, and for which sentence model.
+there is one, are further features of both, fitted by ``benchmarks/fit_cross_encoder.py``.
+``weights.json`` has the weights, how they were made, and for which sentence model.
 """
 
 from __future__ import annotations
@@ -198,24 +198,44 @@ def read(gathered: Gathered, encoder: CrossEncoder | None) -> Numbers | None:
     None without one, for statements without vectors, and in a language whose weights were fitted
     without it. Call outside transactions. Raises UnavailableError.
     """
-    weights = weights_for(gathered)
-    if encoder is None or gathered.cosines.highest is None or "read" not in weights:
+    is_unread = gathered.cosines.highest is None or "read" not in weights_for(gathered)
+    if encoder is None or is_unread or not gathered.statements:
         return None
-    if not gathered.statements:
-        return None
-    scores = gathered.matrix @ column(weights["statement"])
+    scores, _ = before_reading(gathered)
     best = np.argsort(-scores, kind="stable")[:READ]
-    statements = [told(gathered.statements[index]) for index in best]
+    statements = texts_to_read([gathered.statements[index] for index in best], gathered.candidates)
     found = encoder.scores(gathered.sought.text, statements)
     every = np.full(len(scores), float(found.min()))
     every[best] = found
     return every
 
 
-def told(one: Candidate) -> Told:
-    """Return what the cross-encoder reads of a statement."""
-    heading = one.path[-1] if one.path else ""
-    return Told(one.hit.title, heading, one.before, one.said)
+def texts_to_read(statements: Sequence[Candidate], among: Sequence[Candidate]) -> list[Told]:
+    """Return what the cross-encoder reads: a line that introduces a list goes on with its entries,
+    which are looked for among the candidates."""
+    groups = features.groups_of(among) if any(one.introduces for one in statements) else {}
+    found = []
+    for one in statements:
+        entries = groups.get(one.introduces, ()) if one.introduces else ()
+        said = "; ".join(entry.said for entry in entries)
+        heading = one.path[-1] if one.path else ""
+        found.append(Told(one.hit.title, heading, one.before, f"{one.said} {said}".rstrip()))
+    return found
+
+
+def before_reading(gathered: Gathered) -> tuple[Numbers, float]:
+    """Return the statements' scores, and the logit of being answered, by words and vectors."""
+    weights = weights_for(gathered)
+    scores = gathered.matrix @ column(weights["statement"])
+    name = "answered" if gathered.cosines.highest is not None else "answered_by_words"
+    signs = evidence(gathered.matrix, scores, of_question(gathered))
+    return scores, logit(signs, weights[name])
+
+
+def signs_of_reading(before: float, scores: Numbers, read: Numbers) -> dict[str, float]:
+    """Return the signs that a question is answered once statements were read: the logit from
+    before, and what the cross-encoder gave the best statement."""
+    return {"before": before, "read_best": float(read[np.argmax(scores)])}
 
 
 def rank(gathered: Gathered, read: Numbers | None = None) -> Ranking:
@@ -223,26 +243,19 @@ def rank(gathered: Gathered, read: Numbers | None = None) -> Ranking:
     if not gathered.statements:
         return Ranking((), 0.0)
     weights = weights_for(gathered)
-    scores = gathered.matrix @ column(weights["statement"])
-    gains = _telling(gathered, weights["statement"])
-    name = "answered" if gathered.cosines.highest is not None else "answered_by_words"
-    signs = evidence(gathered.matrix, scores, of_question(gathered))
-    answered = probability(signs, weights[name])
+    scores, answered = before_reading(gathered)
     if read is not None:
         parts = weights["read"]
         scores = parts["scores"] * scores + parts["read"] * read
-        best = float(read[np.argmax(scores)])
-        signs = {"before": _logit(answered), "read": float(read.max()), "read_best": best}
-        # Both must find an answer: either errs where the other does not.
-        answered = min(answered, probability(signs, weights["answered_read"]))
-    scores = scores + gains
+        answered = logit(signs_of_reading(answered, scores, read), weights["answered_read"])
+    scores = scores + _telling(gathered, weights["statement"])
     shares = softmax(scores)
     order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
     ranked = [
         Ranked(gathered.statements[index], float(scores[index]), float(shares[index]))
         for index in order
     ]
-    return Ranking(ranked, answered)
+    return Ranking(ranked, share_of(answered))
 
 
 def _telling(gathered: Gathered, weights: Mapping[str, float]) -> Numbers:
@@ -333,12 +346,16 @@ def evidence(matrix: Matrix, scores: Numbers, question: Mapping[str, float]) -> 
 
 
 def probability(signs: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    return share_of(logit(signs, weights))
+
+
+def share_of(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
+
+
+def logit(signs: Mapping[str, float], weights: Mapping[str, float]) -> float:
     total = sum(weight * signs.get(name, 1.0) for name, weight in weights.items())
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
-
-
-def _logit(share: float) -> float:
-    return math.log(share + TINY) - math.log(1 - share + TINY)
+    return max(-30.0, min(30.0, total))
 
 
 def softmax(scores: Numbers) -> Numbers:
