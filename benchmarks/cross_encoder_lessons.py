@@ -112,7 +112,7 @@ def _package(folder: Path, name: str) -> Path:
 
 def questions_of(folder: Path) -> list[dict[str, Any]]:
     lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [one for one in map(json.loads, lines) if one["kind"] in KINDS]
+    return [{"answers": []} | one for one in map(json.loads, lines) if one["kind"] in KINDS]
 
 
 # --- gathering ------------------------------------------------------------------------------------
