@@ -69,7 +69,7 @@ RIGHT: Final = 4
 """Statements that answer, at most, which are not among the best."""
 FEWEST_WORDS: Final = 3
 _MARKS: Final = str.maketrans("*_`|", "    ")
-_WORD: Final = regex.compile(r"[\w]+")
+_WORD: Final = regex.compile(r"\w+")
 
 
 # --- the sets -------------------------------------------------------------------------------------
@@ -233,8 +233,8 @@ class Lessons:
     def add(self, kind: str, made: ranking.Gathered, answers: Sequence[str]) -> None:
         """Add a question with its best statements and some others that answer, without lines whose
         list answers and not they."""
-        weights = ranking.weights_for(made)["statement"]
-        order = np.argsort(-(made.matrix @ ranking.column(weights)), kind="stable").tolist()
+        scores, _ = ranking.before_reading(made)
+        order = np.argsort(-scores, kind="stable").tolist()
         right = right_among(made.statements, answers)
         others = [index for index in order[STATEMENTS:] if right[index]][:RIGHT]
         chosen = [*order[:STATEMENTS], *others]

@@ -28,17 +28,15 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import answers, cross_encoder_lessons as lessons, fit_answers
-from kb_project.llm.cross_encoder import E5CrossEncoder
-from kb_project.llm.e5 import E5
-from kb_project.llm.embedders import LocalEmbedder
+from kb_project.ports import build_ports
 from kb_project.text.languages import HAN
 from retrieval.answering import ranking
 from retrieval.answering.ranking import Numbers
 
 LANGUAGES: Final = ("any", "zh")
 PRIOR: Final = np.array([1.0, 0.0])
-KIND_WEIGHTS: Final = {"elsewhere": 2.0, "lookalike": 0.1}
-"""A wrong answer is worse than none; lookalikes are hardly told from answerable questions."""
+KIND_WEIGHTS: Final = fit_answers.KIND_WEIGHTS | {"elsewhere": 2.0}
+"""A wrong answer is worse than none."""
 
 
 @dataclass(frozen=True)
@@ -58,56 +56,49 @@ class Asked:
 
 
 def asked_of(
-    name: str, corpus: lessons.Corpus, questions: Sequence[dict[str, Any]], models: Models
+    name: str, corpus: lessons.Corpus, questions: Sequence[dict[str, Any]]
 ) -> Iterator[Asked]:
+    ports = build_ports()
     for one in questions:
-        made = lessons.gathered(corpus, one["question"], models.embedder)
+        made = lessons.gathered(corpus, one["question"], ports.embedder)
         if not made.statements:
             continue
         scores, before = ranking.before_reading(made)
-        read = ranking.read(made, models.encoder)
         yield Asked(
             set=name,
-            lang="zh" if HAN.search(one["question"]) else "any",
+            lang=language_of(one["question"]),
             kind=one["kind"],
-            scores=np.stack([scores, read], 1),
+            scores=np.stack([scores, ranking.read(made, ports.cross_encoder)], 1),
             right=np.array(lessons.right_among(made.statements, one["answers"]), bool),
             before=before,
         )
 
 
-@dataclass(frozen=True)
-class Models:
-    embedder: LocalEmbedder
-    encoder: E5CrossEncoder
+def language_of(text: str) -> str:
+    return "zh" if HAN.search(text) else "any"
 
 
 def collected(options: argparse.Namespace) -> Iterator[Asked]:
-    model = E5()
-    models = Models(LocalEmbedder(), E5CrossEncoder(model))
+    embedder = build_ports().embedder
     with lessons.unpacked() as folder:
         for path in sorted((folder / "held-out").iterdir()):
-            corpus = lessons.read([*(path / "documents").iterdir()], models.embedder)
-            yield from asked_of(path.name, corpus, lessons.questions_of(path), models)
+            corpus = lessons.read([*(path / "documents").iterdir()], embedder)
+            yield from asked_of(path.name, corpus, lessons.questions_of(path))
     messy = lessons.questions_of(options.messy)
-    corpus = lessons.read(answers.files_of(options.messy, messy), models.embedder)
-    yield from asked_of("messy", corpus, messy, models)
+    corpus = lessons.read(answers.files_of(options.messy, messy), embedder)
+    yield from asked_of("messy", corpus, messy)
+    questions = lessons.questions_of(options.answers)
     with tempfile.TemporaryDirectory() as folder:
+        files: dict[str, list[Path]] = {lang: [] for lang in LANGUAGES}
         for one in answers.texts_of(options.answers):
-            (Path(folder) / f"{one.title.replace('/', ' ')}.txt").write_bytes(one.content.read())
+            text = one.content.read()
+            path = Path(folder) / f"{one.title.replace('/', ' ')}.txt"
+            path.write_bytes(text)
+            files[language_of(text.decode()[:200])].append(path)
         for lang in LANGUAGES:
-            files = [
-                path
-                for path in Path(folder).iterdir()
-                if bool(HAN.search(path.read_text(encoding="utf-8")[:200])) == (lang == "zh")
-            ]
-            corpus = lessons.read(files, models.embedder, by_name=True)
-            questions = [
-                one
-                for one in lessons.questions_of(options.answers)
-                if (one["lang"] == "zh") == (lang == "zh")
-            ]
-            yield from asked_of(f"answers ({lang})", corpus, questions, models)
+            corpus = lessons.read(files[lang], embedder, by_name=True)
+            own = [one for one in questions if (one["lang"] == "zh") == (lang == "zh")]
+            yield from asked_of(f"answers ({lang})", corpus, own)
 
 
 def scores_fitted(asked: Sequence[Asked]) -> Numbers:

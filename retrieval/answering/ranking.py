@@ -195,11 +195,10 @@ def read(gathered: Gathered, encoder: CrossEncoder | None) -> Numbers | None:
     """Return the cross-encoder's score of each statement, the lowest for those that it does not
     read. It sees what words and vectors do not: a statement that answers in other words.
 
-    None without one, for statements without vectors, and in a language whose weights were fitted
-    without it. Call outside transactions. Raises UnavailableError.
+    None without one, and for statements without vectors. Call outside transactions. Raises
+    UnavailableError.
     """
-    is_unread = gathered.cosines.highest is None or "read" not in weights_for(gathered)
-    if encoder is None or is_unread or not gathered.statements:
+    if encoder is None or gathered.cosines.highest is None or not gathered.statements:
         return None
     scores, _ = before_reading(gathered)
     best = np.argsort(-scores, kind="stable")[:READ]

@@ -293,11 +293,14 @@ def test_what_the_cross_encoder_finds_is_answered_and_what_it_does_not_find_is_n
     said = "Ada Lind lit the lamp at dusk."
     made = desk.gather(desk.query("Who lit the lamp?"), lambda: desk.hits(desk.log))
 
-    def outcome(encoder):
-        return outcome_of(ranking.rank(made, ranking.read(made, encoder)).probability)
+    unknown = desk.gather(desk.query("Who paired the headphones?"), lambda: desk.hits(desk.log))
 
-    assert outcome(Encoder(said)) is Outcome.ANSWERED
-    assert outcome(Encoder("")) is not Outcome.ANSWERED
+    def outcome(gathered, encoder):
+        return outcome_of(ranking.rank(gathered, ranking.read(gathered, encoder)).probability)
+
+    assert outcome(made, Encoder(said)) is Outcome.ANSWERED
+    assert outcome(made, Encoder("")) is not Outcome.ANSWERED
+    assert outcome(unknown, Encoder(said, 0.5)) is Outcome.NOTHING
 
 
 def test_a_document_that_is_new_and_without_vectors_is_not_read(desk):
