@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
@@ -63,7 +63,9 @@ class Tier:
     def drain(self) -> None:
         inline.drain(self.workspace.pk)
 
-    def drain_and_sweep(self, documents: int) -> int:
+    def drain_and_sweep(
+        self, documents: int, before_sweep: Callable[[], None] = lambda: None
+    ) -> int:
         """Drain, and end pauses as the sweep does, until these documents are ready or nothing more
         comes of it; return how often work had paused.
         """
@@ -73,6 +75,7 @@ class Tier:
             paused += any(job.state == RunState.PAUSED for job in self.rows(IngestionJob))
             if self.documents() == {"ready": documents}:
                 break
+            before_sweep()
             # The endpoint has its rest first.
             threading.Event().wait(0.05)
             recovery.resume_what_may_fare_better(self.workspace.pk)
