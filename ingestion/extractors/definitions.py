@@ -21,7 +21,7 @@ from ingestion.extractors.extraction import (
     PRODUCT,
     WORK,
 )
-from ingestion.extractors.vocabulary import are_common
+from kb_project.llm.vocabulary import are_common
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token

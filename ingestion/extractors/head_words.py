@@ -22,7 +22,7 @@ from ingestion.extractors.extraction import (
     SYMBOL,
     WORK,
 )
-from ingestion.extractors.vocabulary import are_common
+from kb_project.llm.vocabulary import are_common
 
 # The last word of a name (before "of"): a lens works, a harbour board, a University of …
 _HEADS: Final = {

@@ -27,7 +27,7 @@ from ingestion.extractors.extraction import (
     WORK,
 )
 from ingestion.extractors.head_words import kind_of
-from ingestion.extractors.vocabulary import FAR_BEFORE, are_common, is_common
+from kb_project.llm.vocabulary import FAR_BEFORE, are_common, is_common
 
 if TYPE_CHECKING:
     from spacy.tokens import Span, Token

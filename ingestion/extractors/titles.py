@@ -11,7 +11,7 @@ import regex
 from ingestion.extractors.edges import is_no_name
 from ingestion.extractors.extraction import AGAIN, NAME, Extraction, FoundMention
 from ingestion.extractors.mentions import mention
-from ingestion.extractors.vocabulary import are_common
+from kb_project.llm.vocabulary import are_common
 from kb_project.text.names import LONGEST_NAME, name_runs, normalise_name
 from kb_project.text.words import fold, words
 

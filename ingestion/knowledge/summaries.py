@@ -22,9 +22,10 @@ from django.db.models import QuerySet
 
 from ingestion.knowledge.spans import SourceSpan, spans_by_place
 from ingestion.models import Chunk, Document, DocumentVersion, SummaryEdge, SummaryNode, SummaryTree
+from kb_project.llm import vocabulary
 from kb_project.sql import run_sql
 from kb_project.text.central import Central, is_quotable
-from kb_project.text.regions import Heading, from_json, is_front, main, outline
+from kb_project.text.regions import Heading, from_json, is_front, main, outline, prose
 from kb_project.text.statements import StatementKind, statements
 from workspaces.models import Workspace
 
@@ -38,6 +39,8 @@ A_SENTENCE: Final = 150
 """Characters, approximately."""
 SHORT: Final = 1_500
 """Characters. A shorter text is its own summary."""
+SAMPLED: Final = 40
+"""Passages, at equal distances, of which a document's key words are taken."""
 END: Final = 2**31 - 1
 
 _LABEL: Final = regex.compile(r"(?:Abstract|Summary|Overview|Introduction)[:.]?\s+(?=\p{Lu})")
@@ -52,6 +55,18 @@ SELECT w.number, c.id, c.start, c.text, c.regions::text, c.heading_path
       WHERE workspace_id = %(workspace)s AND document_id = w.document
         AND "end" > w.a AND start < w.b
       ORDER BY ordinal LIMIT w.count) AS c
+"""
+
+# About so many passages of each document, at equal distances.
+PASSAGES_SAMPLED: Final[LiteralString] = """
+SELECT document_id, text, regions::text
+  FROM (SELECT document_id, text, regions, ordinal,
+               row_number() OVER (PARTITION BY document_id ORDER BY ordinal) AS place,
+               count(*) OVER (PARTITION BY document_id) AS number
+          FROM ingestion_chunk
+         WHERE workspace_id = %(workspace)s AND document_id = ANY(%(documents)s::uuid[])) AS c
+ WHERE place %% greatest(1, number / %(count)s) = 0
+ ORDER BY document_id, ordinal
 """
 
 
@@ -128,6 +143,15 @@ def sentences(workspace_id: UUID, wanted: Sequence[Stretch]) -> list[Quote]:
         for quote in _quotes(wanted[number - 1], *passage)
     ]
     return sorted(found, key=lambda one: (one.document_id, one.start))
+
+
+def key_words(workspace_id: UUID, documents: Sequence[UUID], most: int) -> dict[UUID, list[str]]:
+    """The words that set each document apart; none of one that is not in English."""
+    values = {"workspace": workspace_id, "documents": list(documents), "count": SAMPLED}
+    found: dict[UUID, list[str]] = defaultdict(list)
+    for document, text, regions in run_sql(PASSAGES_SAMPLED, values):
+        found[document].append(prose(text, from_json(json.loads(regions))))
+    return {one: vocabulary.key_words("\n".join(said), most) for one, said in found.items()}
 
 
 def central(quotes: Sequence[Quote], most: int) -> list[Quote]:

@@ -51,7 +51,10 @@ _LINK_SHARE: Final = 0.8
 _LONGEST_LINK: Final = 120
 _STEPS: Final = frozenset("next prev previous up first last start contents index".split())
 _FEWEST_STEPS: Final = 2
-"""Links to neighbours (``rel``) in one line that make it a menu."""
+"""Links to neighbours (``rel``) in one line that make it a menu …"""
+_FEWEST_LINKS: Final = 3
+"""… and links that are all of a heading."""
+_STEP: Final = re.compile(r"\W*(?:next|prev(?:ious)?|back|continue|up|home)\b", re.IGNORECASE)
 _MOST_NODES: Final = 60
 """Nodes of a ``dt`` that are looked at: lists may be nested in it without end."""
 _LONGEST_TERM: Final = 80
@@ -128,6 +131,7 @@ class _BlockWriter:
         self._captions = 0
         self._heading = ""
         self._in_link = 0
+        self._links = 0
         self._steps = 0
         self._linked = 0
 
@@ -164,8 +168,7 @@ class _BlockWriter:
 
     def flush(self) -> None:
         text, linked, steps = "".join(self._inline), self._linked, self._steps
-        self._inline.clear()
-        self._linked = self._steps = 0
+        self._forget()
         if self._preformatted:
             if text.strip():
                 start = self._builder.verbatim(text.strip("\n"))
@@ -185,12 +188,16 @@ class _BlockWriter:
             self._builder.paragraph(text)
         self._note(start, text, linked, steps)
 
+    def _forget(self) -> None:
+        self._inline.clear()
+        self._links = self._linked = self._steps = 0
+
     def _note(self, start: int, text: str, linked: int, steps: int) -> None:
         if self._captions:
             self._builder.note(RegionKind.CAPTION, start)
         if steps >= _FEWEST_STEPS:
             self._builder.note(RegionKind.NAVIGATION, start)
-        elif linked >= _LINK_SHARE * len("".join(text.split())) and len(text) <= _LONGEST_LINK:
+        elif _is_linked(text, linked) and len(text) <= _LONGEST_LINK:
             self._builder.note_link()
 
     def _number(self, number: str) -> None:
@@ -203,6 +210,7 @@ class _BlockWriter:
         # Without an address it only marks a place, and may never be closed.
         if node.attributes.get("href"):
             self._in_link = max(0, self._in_link + step)
+            self._links += step > 0
             self._steps += step > 0 and (node.attributes.get("rel") or "").lower() in _STEPS
 
     def _text(self, node: LexborNode) -> str:
@@ -215,8 +223,14 @@ class _BlockWriter:
     def _visit_in_heading(self, tag: str, *, entering: bool) -> None:
         if tag == self._heading and not entering:
             title = _SPACES.sub(" ", "".join(self._inline).replace(_BREAK, " "))
-            self._inline.clear()
-            self._builder.heading(_HEADINGS[self._heading], title)
+            is_menu = self._links >= _FEWEST_LINKS or _STEP.match(title)
+            if is_menu and _is_linked(title, self._linked):
+                start = self._builder.length
+                self._builder.paragraph(title.strip())
+                self._builder.note(RegionKind.NAVIGATION, start)
+            else:
+                self._builder.heading(_HEADINGS[self._heading], title)
+            self._forget()
             self._heading = ""
         elif tag in BLOCKS:
             self._inline.append(" ")
@@ -264,6 +278,10 @@ class _BlockWriter:
         parent = node.parent
         form = (parent.attributes.get("type") or "") if parent is not None else ""
         return f"{list_number(number, _FORMS.get(form, ''))}. "
+
+
+def _is_linked(text: str, linked: int) -> bool:
+    return linked >= _LINK_SHARE * len("".join(text.split()))
 
 
 def _number(node: LexborNode, name: str, otherwise: int) -> int:

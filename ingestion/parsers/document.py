@@ -184,13 +184,13 @@ def is_clean(text: str) -> bool:
 
 
 def title_pattern(title: str) -> str:
-    """A pattern of a title's words, with any white space between them and any quotes.
+    """A pattern of a title's words, with any white space or ``_`` between them and any quotes.
 
     >>> re.search(title_pattern('About "sid"'), "6.3 About\\n”sid”").start()
     4
     """
     words = (_QUOTES.sub(_ANY_QUOTE, re.escape(word)) for word in title.split())
-    return r"\s{1,4}".join(words)
+    return r"[\s_]{1,4}".join(words)
 
 
 def one_line(text: str, *, limit: int = 300) -> str:

@@ -17,6 +17,7 @@ from typing import Final
 
 import regex
 
+from ingestion.parsers import legal
 from ingestion.parsers.document import Heading, PageSpan, title_pattern
 from kb_project.text.regions import Region, RegionKind, is_code, is_shell
 
@@ -25,11 +26,8 @@ FEWEST_ENTRIES: Final = 4
 CONTENTS_SHARE: Final = 0.7
 MOST_MISSED: Final = 3
 """Share of a run's lines that must be entries, and how many others may follow each other."""
-MOST_LEGAL: Final = 0.3
-"""Share of a text above which licences are its subject."""
 LONGEST_ENTRY: Final = 300
-LONGEST_NOTICE: Final = 20_000
-"""Most characters of a line in a table of contents, and of a paragraph that may be a notice."""
+"""Characters of a line in a table of contents."""
 FEWEST_LINKS: Final = 6
 """Consecutive lines of links that make a menu; fewer may be what a sentence refers to."""
 FEWEST_RECURRING: Final = 3
@@ -52,7 +50,6 @@ EDGE_LINES: Final = 2
 _LONGEST_NUMBER: Final = 12
 """Characters allowed before a heading's words, such as its number, and after them."""
 
-_BLANK_LINES: Final = regex.compile(r"\n\s*\n")
 _LEADER: Final = regex.compile(r"(?:\.{4,}|(?:\s\.){3,}|…)\s*(?:\d{1,4}|[ivxlc]{1,6})\b")
 _AROUND_TITLE: Final = regex.compile(
     r"^\s*(?:[-*•‣]\s+)?(?:(?:chapter|section|part|appendix)\s+)?(?:[\dA-Z]{1,3}(?:\.\d+)*[.:)]?\s+)?"
@@ -69,39 +66,6 @@ _DIGITS: Final = regex.compile(r"\d+|\b[ivxlc]{1,6}\b")
 _PAGE_NUMBER: Final = regex.compile(
     r"[\s–—-]*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s*(?:/|of)\s*\d{1,4})?[\s–—-]*",
     regex.IGNORECASE,
-)
-_GUTENBERG: Final = regex.compile(
-    r"^[^\S\n]*\*{2,3}\s*(?P<which>start|end) of (?:the|this) project gutenberg[^\n]*",
-    regex.I | regex.M,
-)
-# Notices are often wrapped by hand: any white space matches a space.
-_LEGAL: Final = regex.compile(
-    r"""
-      \bpermission\ (?:is|to\ \w+|has\ been)\ (?:hereby\ )?granted\b
-    | \bpermission\ to\ use,\ copy,\ modify\b
-    | \bredistributions?\ and\ use\ in\ source\b | \bredistributions\ (?:of|in)\ (?:source|binary)\b
-    | \bwithout\ (?:even\ the\ implied\ )?warrant(?:y|ies)\b | \bimplied\ warrant(?:y|ies)\b
-    | \bprovided\ (?:["“]as\ is["”]|["“]AS-IS["”])
-    | \bthis\ (?:\w+\ ){0,3}
-      (?:e-?book|document|book|work|program|software|file|package|text|article|page|manual|guide)
-      \s(?:may\ be|is|are|can\ be)\ (?:\w+\ ){0,2}
-      (?:redistributed|distributed\ under|licen[sc]ed|free\ software|for\ the\ use\ of\ anyone
-        |copyrighted)
-    | ^\W*(?:portions\ )?(?:copyright\b|©|\(c\)\ ?\d{4})
-    | \bcopyright\ (?:©|\(c\))\ \d{4}
-    | \ball\ rights\ reserved\b | \bno\ part\ of\ this\ (?:publication|book)\ may\ be\b
-    | \ball\ trademarks\ and\ copyrights\b
-    | \byou\ may\ (?:copy\ it,\ give\ it\ away|redistribute\ (?:it|this|and/or))
-    | \bthis\ permission\ notice\b
-    | \byou\ should\ have\ received\ a\ copy\ of\ the\s[^.]{0,60}licen[sc]e\b
-    | \bgnu\ (?:general|free|lesser)\ (?:\w+\ )?(?:public|documentation)\ license,?
-      \ (?:as\ published|version\ \d)
-    | \bproject\ gutenberg(?:-tm|™|\(tm\))?
-      \ (?:licen[sc]e|literary\ archive|electronic\ works?|ebooks?\b)
-    | \blimited\ right\ of\ replacement\ or\ refund\b
-    | 版权所有|版權所有|未经许可|未經許可|保留所有权利
-    """.replace("\\ ", r"\s+"),
-    regex.VERBOSE | regex.IGNORECASE | regex.MULTILINE,
 )
 
 
@@ -129,7 +93,7 @@ def regions_of(
     link. ``is_laid_out`` means that pages have edges, as in print and in presentations.
     """
     lines = list(_lines(text, 0, len(text)))
-    found = [_trimmed(text, one) for one in noted]
+    found = [_trimmed(text, one) for one in (*noted, *legal.licences(text, headings))]
     found += _headings(text, headings)
     found += _contents(lines, headings)
     found += _navigation(lines, frozenset(links))
@@ -137,7 +101,7 @@ def regions_of(
         found += _running(lines, pages, headings)
     else:
         found += _printed(text, lines)
-    found += _legal(text)
+    found += legal.notices(text)
     found += _commands(text, found)
     return _joined(text, _apart(found))
 
@@ -151,16 +115,6 @@ def _lines(text: str, start: int, end: int) -> Iterator[TextLine]:
             first = text.index(line[0], start)
             yield TextLine(first, first + len(line), line)
         start = stop + 1
-
-
-def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Stretches between blank lines."""
-    for match in _BLANK_LINES.finditer(text, start, end):
-        if start < match.start():
-            yield start, match.start()
-        start = match.end()
-    if start < end:
-        yield start, end
 
 
 def _headings(text: str, headings: Sequence[Heading]) -> Iterator[Region]:
@@ -329,33 +283,11 @@ def _shape(line: TextLine) -> str:
     return shape
 
 
-def _legal(text: str) -> list[Region]:
-    """Permission notices, disclaimers, copyright lines, and Project Gutenberg's own passages."""
-    found: list[Region] = []
-    first, last = 0, len(text)
-    for mark in _GUTENBERG.finditer(text):
-        if mark["which"].lower() == "start" and not found:
-            first = mark.end()
-            found.append(Region(RegionKind.LEGAL, 0, first))
-        elif mark["which"].lower() == "end":
-            last = mark.start()
-            found.append(Region(RegionKind.LEGAL, last, len(text)))
-            break
-    notices = [
-        Region(RegionKind.LEGAL, start, end)
-        for start, end in _paragraphs(text, first, last)
-        if end - start <= LONGEST_NOTICE and _LEGAL.search(text, start, end)
-    ]
-    if sum(one.end - one.start for one in notices) <= MOST_LEGAL * (last - first):
-        found += notices
-    return found
-
-
 def _commands(text: str, found: Sequence[Region]) -> Iterator[Region]:
     """Paragraphs of code, and lines typed at a prompt, that the format does not mark."""
     taken = _apart(one for one in found if one.kind != RegionKind.HEADING)
     starts = [one.start for one in taken]
-    for start, end in _paragraphs(text, 0, len(text)):
+    for start, end in legal.paragraphs(text, 0, len(text)):
         before = bisect_right(starts, start) - 1
         if before >= 0 and start < taken[before].end:
             continue

@@ -78,6 +78,7 @@ def read_page(
     """``before`` and ``after`` are the pages beside it, on which its tables may go on."""
     writer = _PageWriter(page.raw, page.running(before) | page.running(after))
     usual = usual_distance(page.lines)
+    size = median(line.size for line in page.lines) if page.lines else 0.0
     edges = right_edges(page.lines)
     last: PdfLine | None = None
     for item in with_tables(page.page, page.lines, page.repeated(before, after)):
@@ -85,7 +86,9 @@ def read_page(
             writer.add_table(item)
             last = None
         else:
-            writer.add(item, joint(last, item, usual, edges) if last else "\n\n")
+            # The lines of a large heading are farther apart.
+            larger = max(1.0, min(last.size, item.size) / size) if last and size else 1.0
+            writer.add(item, joint(last, item, larger * usual, edges) if last else "\n\n")
             last = item
     return writer.finish()
 

@@ -36,6 +36,15 @@ _UNDERLINE: Final = re.compile(r"(={3,}|-{3,}|~{3,})[ \t]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _BLANK_LINES: Final = re.compile(r"\A(?:[^\S\n]*\n)+")
 _LONGEST: Final = 100
+_CAPITAL: Final = 9
+"""The level of a line in capitals, below all others."""
+_IN_CAPITALS: Final = regex.compile(
+    r"(?=.{0,20}\p{Lu}{3})[\p{Lu}\p{N} '’&(),.:_/-]{4,60}(?<![,:-])"
+)
+_EMPHASIS: Final = re.compile(r"(?<!\w)_|_(?!\w)")
+_PARAGRAPH: Final = re.compile(r"\s*(\S[^\n]*(?:\n[^\n]*\S[^\n]*){0,3})")
+_SHORTEST_PROSE: Final = 60
+"""Characters of the paragraph below a line in capitals."""
 _TITLE_FIELD: Final = re.compile(r"(?m)^Title:[ \t]*(\S.{0,200})$")
 # Of an e-mail, whose fields come first.
 _SUBJECT: Final = re.compile(
@@ -113,16 +122,25 @@ def find_headings(text: str) -> list[tuple[int, str, int]]:
 
     >>> find_headings("Chapter 1\\n\\nIt began.\\n\\nNotes\\n=====\\n\\nMore.")
     [(2, 'Chapter 1', 0), (1, 'Notes', 22)]
+    >>> find_headings(f"PART I.\\n\\nRAYS\\n\\n{'The least light is called a ray. ' * 2}")
+    [(1, 'PART I.', 0), (2, 'RAYS', 9)]
     """
     found: list[tuple[int, str, int]] = []
     before, line, start = "", "", 0
     for match in _LINE.finditer(text):
         after = match.group().strip()
         if not before and (level := _level(line, after)):
-            found.append((level, one_line(line), start))
+            found.append((level, _title(line), start))
+        elif not (before or after) and _is_capital(line, text, match.end()):
+            found.append((_CAPITAL, _title(line), start))
         before, line = line, after
         start = match.start() + len(match.group()) - len(match.group().lstrip())
-    return found
+    least = 3 if any(level == 2 for level, _, _ in found) else 2
+    return [(min(level, least), title, start) for level, title, start in found]
+
+
+def _title(line: str) -> str:
+    return _EMPHASIS.sub("", one_line(line))
 
 
 def _level(line: str, after: str) -> int:
@@ -130,11 +148,21 @@ def _level(line: str, after: str) -> int:
         return 0
     if _UNDERLINE.fullmatch(after) and len(line) <= len(after) <= len(line) + 3:
         return 1 if after[0] == "=" else 2
-    if after or line[-1] in ".,;。，；":
+    own = _EMPHASIS.sub("", line)
+    if after or own[-1:] in ("," if own.isupper() else ".,;。，；"):
         return 0
-    if _GREATER.fullmatch(line):
+    if _GREATER.fullmatch(own):
         return 1
-    return 2 if _LESSER.fullmatch(line) else 0
+    return 2 if _LESSER.fullmatch(own) else 0
+
+
+def _is_capital(line: str, text: str, end: int) -> bool:
+    """Whether a line in capitals is followed by prose: lines of a title page are not."""
+    if not _IN_CAPITALS.fullmatch(_EMPHASIS.sub("", line)):
+        return False
+    following = _PARAGRAPH.match(text, end)
+    below = following[1] if following else ""
+    return len(below) >= _SHORTEST_PROSE and not below.isupper()
 
 
 def rejoined(text: str) -> str:

@@ -15,6 +15,7 @@ from uuid import UUID
 
 import regex
 
+from ingestion.vectors.sentences import leans_on_the_one_before
 from kb_project.ports import build_ports
 from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.words import terms
@@ -35,7 +36,7 @@ from retrieval.answering import (
 from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Draft, SpanOf, WrittenSentence
-from retrieval.answering.features import Candidate
+from retrieval.answering.features import Candidate, length_of
 from retrieval.answering.marking import apart, marked
 from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking, lacks_number, of_each
@@ -59,6 +60,10 @@ WORTH: Final = 0.035
 words; a third and a fourth statement were right for 2 % of the questions, and too much for 10 %."""
 LIKE: Final = 0.5
 """Share of the shorter statement's terms; two statements that share more say the same."""
+CLOSE: Final = 4
+"""Characters between two sentences of a paragraph, at most."""
+MOST_TOGETHER: Final = 70
+"""Words of two sentences that are given as one."""
 MOST_NEAREST: Final = 3
 
 _NEXT_PART: Final = regex.compile(
@@ -150,7 +155,24 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
         for one in stating or ranked:
             near.setdefault(one.candidate.hit.chunk_id, one)
         return Choice(Outcome.UNSURE, (), list(near.values())[:MOST_NEAREST], ranking.probability)
-    return Choice(Outcome.ANSWERED, _marked(best, gathered), (), ranking.probability)
+    told = _with_whom(best, gathered)
+    return Choice(Outcome.ANSWERED, _marked(told, gathered), (), ranking.probability)
+
+
+def _with_whom(best: Sequence[Candidate], gathered: Gathered) -> Sequence[Candidate]:
+    """Return *He built it in 1866* together with the sentence before it, which says who and what; a
+    second statement would be too much then."""
+    first = best[0]
+    if not leans_on_the_one_before(first.statement):
+        return best
+    for one in gathered.candidates:
+        is_right_before = 0 <= first.start - one.end < CLOSE and one.said == first.before
+        if is_right_before and one.hit.chunk_id == first.hit.chunk_id:
+            said = f"{one.said} {first.said}"
+            statement = replace(first.statement, start=one.statement.start, said=said)
+            is_short = length_of(said) <= MOST_TOGETHER
+            return [replace(first, statement=statement, before=one.before)] if is_short else best
+    return best
 
 
 def _marked(found: Iterable[Candidate], gathered: Gathered) -> list[Chosen]:
@@ -223,7 +245,10 @@ def prepared(query: Query) -> list[tuple[str, QuestionVector | None]]:
 
 
 def extract(
-    query: Query, found: Sequence[Hit], parts: Sequence[tuple[str, QuestionVector | None]]
+    query: Query,
+    found: Sequence[Hit],
+    parts: Sequence[tuple[str, QuestionVector | None]],
+    most_read: int = ranking.READ,
 ) -> Extract:
     """Choose the answer's statements; ``parts`` are from ``prepared``. Call outside transactions: a
     model may read them."""
@@ -234,7 +259,7 @@ def extract(
             for question, vector in parts
         ]
     encoder = build_ports().cross_encoder
-    readings = [ranking.read(one, encoder) for one in gathered]
+    readings = [ranking.read(one, encoder, most_read) for one in gathered]
     ranked = [ranking.rank(*of) for of in zip(gathered, readings, strict=True)]
     with access.in_workspace(query.workspace_id):
         choices = [_choice(query.workspace_id, *of) for of in zip(gathered, ranked, strict=True)]

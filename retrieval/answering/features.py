@@ -172,7 +172,10 @@ def _of(hit: Hit, rank: int) -> Iterator[Candidate]:
             place, before = 0, one.said
             continue
         inner = tuple(title for _, title in one.path)
-        outer = tuple(title for title in hit.heading_path if title not in inner)
+        # Above a heading of the third level there are two at most: the passage may begin below a
+        # heading that is not above this one.
+        most = one.path[0][0] - 1 if one.path else len(hit.heading_path)
+        outer = tuple(title for title in hit.heading_path[:most] if title not in inner)
         if one.states or one.group >= 0:
             yield Candidate(
                 hit=hit,
@@ -246,6 +249,11 @@ class Weighed:
         if not self.total:
             return 0.0
         return sum(weight for term, weight in self.weights.items() if term in held) / self.total
+
+    def beyond(self, known: Collection[str]) -> Weighed:
+        """Return the terms that are not known, or all if they are all known."""
+        left = {term: weight for term, weight in self.weights.items() if term not in known}
+        return Weighed(left, sum(left.values())) if left else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,14 +101,20 @@ def fitting(
         return []
     wanted = gathered.rarity.weighed(gathered.sought.terms)
     shares = {one.candidate.key: one.share for one in ranked}
-    introduced = {one.said: one.before for one in gathered.candidates if one.introduces}
+    leads = [one for one in gathered.candidates if one.introduces]
+    introduced = {one.said: one.before for one in leads}
+    share_of_lead = {one.introduces: shares.get(one.key, 0.0) for one in leads}
 
     def fit(entries: Sequence[Candidate]) -> float:
         lead = _lead(entries, introduced) | _of_each_row(entries)
         lead.update(terms(" ".join(entries[0].path[-1:])))
+        title = terms(entries[0].hit.title)
         if not is_asked:
-            return wanted.share({*lead, *terms(entries[0].hit.title)})
-        return wanted.share(lead) + sum(shares.get(one.key, 0.0) for one in entries)
+            return wanted.share({*lead, *title})
+        # *Which attacks are there in Wesnoth?* All of its manual's lists are about Wesnoth.
+        fits = wanted.beyond(title).share(lead)
+        fits += share_of_lead.get(entries[0].group, 0.0)
+        return fits + sum(shares.get(one.key, 0.0) for one in entries)
 
     lists = [
         asked

@@ -46,8 +46,12 @@ MOST_LINES: Final = 8
 """Documents with a line of their own; if there are more, the last line covers the shortest ones."""
 MOST_HEADINGS: Final = 6
 MOST_NAMES: Final = 5
+MOST_KEY_WORDS: Final = 6
+MOST_TERMS: Final = 8
+"""The key words, and terms of several words."""
 MOST_OF_LINE: Final = 4
-"""Headings, and names, of a document that has one line among others."""
+MOST_NAMES_OF_LINE: Final = 3
+"""Headings and terms, and names, of a document that has one line among others."""
 MOST_CENTRAL: Final = 6
 """Sentences quoted from one document; one fewer from all documents."""
 MOST_OPENED: Final = 24
@@ -271,8 +275,8 @@ class _Reader:
         """Describe a document in one sentence."""
         parts = main(facts.headings, MOST_OF_LINE)
         titles = [unshouted(bare(one.title)) for one in parts] if len(parts) > 1 else []
-        names = facts.names[:MOST_OF_LINE]
-        text = self._say.line(facts.title, self._about(facts), titles, names)
+        said = self._say.mentions(facts.names[:MOST_NAMES_OF_LINE], facts.terms[:MOST_OF_LINE])
+        text = self._say.line(facts.title, self._about(facts), titles, said)
         spans = self._first_line(facts.id, parts[0].start if titles else 0)
         return OverviewSentence(text, spans, (0, len(facts.title)))
 
@@ -313,9 +317,11 @@ class _Reader:
         return [found[one] for one in documents if one in found]
 
     def _named(self, every: Sequence[_Facts]) -> list[_Facts]:
-        """Add the most frequent names and terms."""
+        """Add the most frequent names, key words and terms."""
+        ids = [one.id for one in every]
+        words = summaries.key_words(self._workspace, ids, MOST_KEY_WORDS)
         values = {
-            "documents": [one.id for one in every],
+            "documents": ids,
             "names": list(NAMES),
             "terms": list(TERMS),
             "count": 2 * MOST_NAMES,
@@ -326,8 +332,10 @@ class _Reader:
         return [
             replace(
                 one,
-                names=_apart(names.get((one.id, False), ()), one.title),
-                terms=_apart(names.get((one.id, True), ()), one.title),
+                names=_apart(names.get((one.id, False), ()), one.title, MOST_NAMES),
+                terms=_apart(
+                    [*words.get(one.id, ()), *names.get((one.id, True), ())], one.title, MOST_TERMS
+                ),
             )
             for one in every
         ]
@@ -347,6 +355,12 @@ def _facts(row: Row) -> _Facts:
     metadata = json.loads(metadata)
     file_date = _ISO.match(metadata.get("published") or metadata.get("created") or "")
     own = {" ".join(terms(one)) for one in (title, bare(title))}
+    parts = [one for one in found if " ".join(terms(bare(one.title))) not in own]
+    # A title that is a heading above most of the text: its parts are the document's.
+    top = next(
+        (one for one in found if one not in parts and one.end - one.start > length / 2), None
+    )
+    below = [one for one in parts if top and top.start < one.start < top.end]
     return _Facts(
         id=id_,
         title=bare(title) or title,
@@ -355,7 +369,7 @@ def _facts(row: Row) -> _Facts:
         pages=pages,
         parser=parser,
         date=str(dated) if dated else file_date[0] if file_date else "",
-        headings=tuple(one for one in found if " ".join(terms(bare(one.title))) not in own),
+        headings=tuple(below or parts),
     )
 
 
@@ -363,14 +377,14 @@ def _headings(written: str) -> tuple[tuple[int, str, int], ...]:
     return tuple((level, title, start) for level, title, start in json.loads(written))
 
 
-def _apart(names: Sequence[str], title: str) -> tuple[str, ...]:
+def _apart(names: Sequence[str], title: str, most: int) -> tuple[str, ...]:
     """Return the first few names, skipping those contained in an earlier one or in the title."""
     kept: list[str] = []
     for name in names:
         own = set(terms(name))
         if own and not any(own <= set(terms(other)) for other in (title, *kept)):
             kept.append(name)
-    return tuple(kept[:MOST_NAMES])
+    return tuple(kept[:most])
 
 
 def _quoted(one: summaries.Quote) -> OverviewSentence:

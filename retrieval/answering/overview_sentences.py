@@ -26,16 +26,17 @@ class English:
         """List the main headings of the document just named."""
         return f"Its main parts are: {_ended('; '.join(titles))}"
 
-    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+    def mentions(self, names: Sequence[str], terms: Sequence[str]) -> str:
         said = [f"mentions {listed(names)} most often"] if names else []
         said += [f"keeps returning to {listed(terms)}"] if terms else []
-        return f"It {' and '.join(said)}."
+        return " and ".join(said)
 
-    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
+    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+        return f"It {self.mentions(names, terms)}."
+
+    def line(self, title: str, about: str, parts: Sequence[str], mentions: str) -> str:
         """Describe a document in one sentence."""
-        said = "; ".join(parts)
-        if names:
-            said += f"{'; m' if said else 'm'}entions {listed(names)}"
+        said = "; ".join(filter(None, [*parts, mentions]))
         return f"{title} ({about}){': ' if said else ''}{_ended(said)}"
 
     def mentioned(self, phrase: str, number: int, shown: int) -> str:
@@ -68,13 +69,16 @@ class Chinese(English):
     def parts(self, titles: Sequence[str]) -> str:
         return f"主要部分：{'；'.join(titles)}。"
 
-    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+    def mentions(self, names: Sequence[str], terms: Sequence[str]) -> str:
         said = [f"最常提到{'、'.join(names)}"] if names else []
         said += [f"反复谈及{'、'.join(terms)}"] if terms else []
-        return f"{'，'.join(said)}。"
+        return "，".join(said)
 
-    def line(self, title: str, about: str, parts: Sequence[str], names: Sequence[str]) -> str:
-        said = "；".join([*parts, f"提到{'、'.join(names)}"] if names else parts)
+    def names(self, names: Sequence[str], terms: Sequence[str]) -> str:
+        return f"{self.mentions(names, terms)}。"
+
+    def line(self, title: str, about: str, parts: Sequence[str], mentions: str) -> str:
+        said = "；".join(filter(None, [*parts, mentions]))
         return f"{title}（{about}）{'：' if said else ''}{said}。"
 
     def mentioned(self, phrase: str, number: int, shown: int) -> str:

@@ -191,9 +191,10 @@ class Ranking:
     probability: float
 
 
-def read(gathered: Gathered, encoder: CrossEncoder | None) -> Numbers | None:
+def read(gathered: Gathered, encoder: CrossEncoder | None, most: int = READ) -> Numbers | None:
     """Return the cross-encoder's score of each statement, the lowest for those that it does not
-    read. It sees what words and vectors do not: a statement that answers in other words.
+    read: all but the ``most`` best. It sees what words and vectors do not: a statement that answers
+    in other words.
 
     None without one, and for statements without vectors. Call outside transactions. Raises
     UnavailableError.
@@ -201,7 +202,7 @@ def read(gathered: Gathered, encoder: CrossEncoder | None) -> Numbers | None:
     if encoder is None or gathered.cosines.highest is None or not gathered.statements:
         return None
     scores, _ = before_reading(gathered)
-    best = np.argsort(-scores, kind="stable")[:READ]
+    best = np.argsort(-scores, kind="stable")[:most]
     statements = texts_to_read([gathered.statements[index] for index in best], gathered.candidates)
     found = encoder.scores(gathered.sought.text, statements)
     every = np.full(len(scores), float(found.min()))

@@ -43,6 +43,8 @@ from workspaces.ports import ports_for
 
 PASSAGES: Final = 8
 """Passages searched for a question's answer, to try it."""
+MOST_READ: Final = 3
+"""Statements read to tell whether a suggestion is answered."""
 MOST_NAMES: Final = 500
 ALIKE: Final = 0.65
 """Share of what two questions ask at which they count as the same."""
@@ -153,7 +155,7 @@ def is_answerable(query: Query, question: str) -> bool:
     parts = extractive.prepared(candidate)
     with access.in_workspace(query.workspace_id):
         hits = hydrate(query.workspace_id, lexical.search(candidate))
-    choice = extractive.extract(candidate, hits, parts).choice
+    choice = extractive.extract(candidate, hits, parts, most_read=MOST_READ).choice
     return choice.outcome is Outcome.ANSWERED
 
 

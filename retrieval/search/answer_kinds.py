@@ -81,7 +81,8 @@ _KINDS: Final = tuple(
         (
             Kind.PROCEDURE,
             r"\bhow (?:do|can|could|should|must|may|might|would|shall)"
-            r" (?:i|we|you|one|people|users?)\b|^\W*how to\b",
+            r" (?:i|we|you|one|people|users?)\b|^\W*how to\b"
+            r"|\bwhat (?:do|can|could|should|must|would|shall) (?:i|we|you|one) do\b",
         ),
         (Kind.REASON, r"^\W*why\b"),
     )

@@ -23,11 +23,11 @@ from ingestion.extractors.extraction import NAME, PERSON, FoundClaim, FoundFragm
 from ingestion.extractors.mentions import GAP, stands_for
 from ingestion.extractors.name_types import FORMS_OF_ADDRESS
 from ingestion.extractors.periods import Period
-from ingestion.extractors.vocabulary import are_common
 from ingestion.models import MentionPosition
 from ingestion.resolution.keys import NAME_LENGTH, Ref, entity_id, key_of_name, pair_of
 from ingestion.resolution.overrides import PLAIN, Meaning, NameResolution
 from ingestion.stages.resolve.correcting import Extractions, corrected
+from kb_project.llm.vocabulary import are_common
 
 
 @dataclass(frozen=True, slots=True)

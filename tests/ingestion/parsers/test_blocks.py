@@ -125,6 +125,26 @@ def test_a_heading_is_one_line_whatever_it_holds():
     assert (heading.level, heading.title, heading.start) == (3, "The Great Lens of Skarrow", 0)
 
 
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<a href="i">Contents</a> | <a href="p">Previous</a> | <a href="n">Next</a>',
+        '<a href="2">Continue to Chapter 2...</a>',
+    ],
+)
+def test_links_to_other_pages_in_a_heading_are_navigation(inside):
+    document = built(f"<h1>Stars</h1><h2>{inside}</h2><p>They burn.</p>").build(parser="test")
+
+    assert [heading.title for heading in document.headings] == ["Stars"]
+    assert [one.kind for one in document.regions] == ["heading", "navigation"]
+
+
+def test_a_heading_may_be_a_link():
+    document = built('<h2><a href="x">The Great Lens</a></h2><p>Text.</p>').build(parser="test")
+
+    assert [heading.title for heading in document.headings] == ["The Great Lens"]
+
+
 def test_an_empty_heading_is_none():
     assert built("<h1> </h1><p>Text.</p>").build(parser="test").headings == ()
 

@@ -287,6 +287,20 @@ def test_a_notice_may_be_wrapped_by_hand():
     assert found("\n\n".join([*[BODY] * 10, notice]), RegionKind.LEGAL) == [notice]
 
 
+def test_a_whole_licence_below_its_name_is_legal():
+    licence = "A modified version must keep the title of the work. " * 40
+    text = "\n\n".join([*[BODY] * 99, "GNU Free Documentation License", licence, "Index", BODY])
+    headings = heads(text, ["GNU Free Documentation License", "Index"])
+
+    assert found(text, RegionKind.LEGAL, headings=headings) == [licence.strip()]
+
+
+def test_a_line_on_the_licence_is_not():
+    text = "\n\n".join([*[BODY] * 40, "MIT License", "It is under the MIT licence, see COPYING."])
+
+    assert found(text, RegionKind.LEGAL, headings=heads(text, ["MIT License"])) == []
+
+
 def test_licences_are_the_subject_of_a_text_that_is_mostly_of_them():
     text = "\n\n".join(["The licences in use are these.", GNU, MIT])
 

@@ -150,3 +150,15 @@ def test_a_page_without_text_is_empty():
 
     assert page.text == ""
     assert page.paragraphs == ()
+
+
+def test_the_lines_of_a_large_heading_belong_together():
+    page, _ = page_text(
+        text_page(
+            (24, 72, 740, "Keeping the light of Skarrow and the"),
+            (24, 72, 710, "boats below it"),
+            *paragraph(["The lamp is trimmed at dusk,", "and again at midnight."], top=670),
+        )
+    )
+
+    assert page.text.startswith("Keeping the light of Skarrow and the boats below it\n\nThe lamp")

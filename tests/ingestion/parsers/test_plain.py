@@ -49,6 +49,21 @@ def test_chapters_and_underlined_lines_are_headings(read):
     assert len(headed(document)) == 4
 
 
+def test_a_line_in_capitals_above_prose_is_a_heading_and_those_of_a_title_page_are_not():
+    prose = "A ray is the least light which may be stopped alone, without the rest."
+    text = (
+        f"OPTICKS\n\nOR A\n\nTREATISE\n\nBy Sir Isaac\n\n_PART I._\n\nDEFINITIONS\n\n{prose}\n\n"
+        f"CHAPTER II.\n\nAXIOMS\n\n{prose}"
+    )
+
+    assert [(level, title) for level, title, _ in find_headings(text)] == [
+        (1, "PART I."),
+        (3, "DEFINITIONS"),
+        (2, "CHAPTER II."),
+        (3, "AXIOMS"),
+    ]
+
+
 def test_chinese_chapters_are_headings():
     found = find_headings("第一章 童年\n\n我们从一份档案开始。\n\n第二章 灾难\n\n后来。")
 

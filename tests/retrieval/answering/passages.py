@@ -52,7 +52,7 @@ def gathered(question: str, *hits: Hit) -> Gathered:
 
 def ranking_of(made: Gathered, *, shares: Sequence[float], probability: float) -> Ranking:
     ranked = [Ranked(one, share, share) for one, share in zip(made.statements, shares, strict=True)]
-    return Ranking(ranked, probability)
+    return Ranking(sorted(ranked, key=lambda one: -one.share), probability)
 
 
 def said(choice: Choice) -> list[str]:

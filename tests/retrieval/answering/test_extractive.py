@@ -290,3 +290,20 @@ def test_a_line_of_minutes_that_is_labelled_with_what_is_asked_answers(question,
     unsure = Ranking(ranked.ranked, (ANSWERED + UNSURE) / 2)
 
     assert said(extractive.choose(made, unsure))[:1] == [label]
+
+
+def test_a_statement_that_says_he_is_given_with_the_sentence_that_says_who():
+    text = "Bram Olsen kept the light. He lit it first in 1866. The quarry road is closed."
+    choice = chosen("When was it lit?", text, shares=[0.2, 0.5, 0.3])
+
+    [one] = choice.chosen
+    assert one.candidate.said == "Bram Olsen kept the light. He lit it first in 1866."
+    assert text[one.candidate.start : one.candidate.end] == one.candidate.said
+    assert [one.candidate.said[slice(*span)] for span in one.marked] == ["1866"]
+
+
+def test_a_long_sentence_before_it_is_left_out():
+    text = f"Bram Olsen kept {'the light and ' * 30}the boats. He lit it first in 1866."
+    choice = chosen("When was it lit?", text, shares=[0.05, 0.95])
+
+    assert said(choice) == ["He lit it first in 1866."]

@@ -170,6 +170,16 @@ def test_the_headings_of_a_passage_come_before_those_in_it():
     assert only.path == ("Skarrow", "The lamp")
 
 
+def test_a_heading_that_the_passage_begins_below_is_not_above_the_next_of_its_level():
+    text = "The lamp is old.\n\nRopes\n\nThe ropes are new."
+    start = text.index("Ropes")
+    ropes = Region(RegionKind.HEADING, start, start + len("Ropes"), 2)
+
+    below = candidates([hit(text, headings=("Handbook", "Lamps"), regions=(ropes,))])
+
+    assert [one.path for one in below] == [("Handbook", "Lamps"), ("Handbook", "Ropes")]
+
+
 def test_what_is_no_prose_is_no_candidate():
     text = (
         "Ada Lind keeps the light.\n\nsudo make lamp && ls -l /dev/lamp.\n\nIt burns oil by night."

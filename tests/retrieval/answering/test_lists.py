@@ -37,6 +37,33 @@ def test_a_question_for_a_list_gets_the_entries_of_the_one_that_fits():
     ]
 
 
+def test_what_the_document_is_called_says_nothing_of_a_list_in_it():
+    text = (
+        "There are two ways to play Wesnoth:\n- in campaigns\n- in scenarios\n\n"
+        "Attack types\n\n- Blade: they cut.\n- Cold: they freeze."
+    )
+    start = text.index("Attack types")
+    heading = Region(RegionKind.HEADING, start, start + len("Attack types"), 2)
+    made = gathered(
+        "What attacks are there in Wesnoth?", hit(text, title="Wesnoth", regions=(heading,))
+    )
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert said(choice) == ["Blade: they cut.", "Cold: they freeze."]
+
+
+def test_a_list_fits_as_well_as_the_line_that_introduces_it_answers():
+    text = "Daily:\n- the lamp is trimmed\n- the glass is wiped\n\nYearly:\n- paint\n- tar"
+    made = gathered("What are the duties of the keeper?", hit(text))
+    shares = [0.9 if one.said == "Yearly:" else 0.02 for one in made.statements]
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    assert said(choice) == ["paint", "tar"]
+
+
 @pytest.mark.parametrize(("count", "goes_on"), [(MOST_ENTRIES, False), (MOST_ENTRIES + 5, True)])
 def test_of_a_long_list_the_first_entries_are_shown_and_it_is_known_to_go_on(count, goes_on):
     entries = [f"Keeper number {number}" for number in range(count)]
