@@ -105,11 +105,11 @@ class TextBuilder:
             self._regions.append(Region(RegionKind.HEADING, start, self.length, LABEL))
             self._gap_after = 1
 
-    def note(self, kind: RegionKind, start: int, end: int | None = None) -> None:
+    def note(self, kind: RegionKind, start: int, end: int | None = None, level: int = 0) -> None:
         """Mark ``start`` to ``end`` (by default here) as a region of this kind, not prose."""
         end = self.length if end is None else end
         if start < end:
-            self._regions.append(Region(kind, start, end))
+            self._regions.append(Region(kind, start, end, level))
 
     def note_link(self) -> None:
         """Mark the last line as nothing but a link."""

@@ -25,7 +25,7 @@ from ingestion.parsers.document import OpenFile, ParsedDocument, Source, one_lin
 from ingestion.parsers.formats import FORMATS, PDF
 from ingestion.parsers.pdf_layout import PageText, Paragraph, read_page
 from ingestion.parsers.pdf_lines import PageLines
-from kb_project.text.regions import RegionKind
+from kb_project.text.regions import LABEL, RegionKind
 
 Box = tuple[float, float, float, float]
 
@@ -189,13 +189,19 @@ def _write_pages(builder: TextBuilder, document: PdfDocument) -> tuple[list[int]
     if len(damaged) == len(document):
         raise refusals.corrupt(builder.source.name, kind=_KIND, code=_CODE)
     for one in paragraphs:
-        if one.is_code or one.is_table:
-            builder.note(RegionKind.CODE if one.is_code else RegionKind.TABLE, one.start, one.end)
-        elif one.is_running and len(starts) == _FEW_PAGES:
-            builder.note(RegionKind.RUNNING, one.start, one.end)
+        _note(builder, one, has_few_pages=len(starts) == _FEW_PAGES)
     _warn_of(builder, silent, "has no text (a scanned image?)", "have no text (scanned images?)")
     _warn_of(builder, damaged, "is damaged and was left out", "are damaged and were left out")
     return starts, paragraphs
+
+
+def _note(builder: TextBuilder, one: Paragraph, *, has_few_pages: bool) -> None:
+    if one.is_term:
+        builder.note(RegionKind.HEADING, one.start, one.end, LABEL)
+    elif one.is_code or one.is_table:
+        builder.note(RegionKind.CODE if one.is_code else RegionKind.TABLE, one.start, one.end)
+    elif one.is_running and has_few_pages:
+        builder.note(RegionKind.RUNNING, one.start, one.end)
 
 
 class _Pages:
@@ -297,6 +303,7 @@ def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[Paragraph], bo
         one
         for one in paragraphs
         if body
+        and not one.is_term
         and one.size >= _LARGER * body
         and 3 <= one.end - one.start <= _LONGEST_HEADING
         and any(map(str.isalpha, text[one.start : one.end]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -34,6 +35,19 @@ _ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S*\Z")
 _WIDER_GAP: Final = 1.35
 _INDENT: Final = 0.8
 _SHORT_LINE: Final = 0.85
+_SHORT_TERM: Final = 0.7
+"""Of the width of the definition below it …"""
+_LONGEST_TERM: Final = 60
+"""… in characters …"""
+_WIDEST_INDENT: Final = 6.0
+_FARTHEST: Final = 4.5
+"""… and the indent and the distance of the definition, in letter heights."""
+_ALIGNED: Final = 3.0
+"""Points by which lines at one edge differ at most."""
+_FEWEST_TERMS: Final = 2
+_NO_TERM: Final = re.compile(r"[.!?:;,…]$|(?: ?\.){4}")
+_PAGED: Final = re.compile(r"[\s,]\d+$|^\W*\d+$")
+"""How sentences end, and entries of contents and of an index."""
 
 
 # What must be replaced: pdfium's marks for a cut word, controls, runs of space, surrogates.
@@ -52,7 +66,8 @@ class Paragraph:
     """Offsets into the page's text; ``size`` is the height of its letters in points.
 
     ``is_code``: all its letters have one width. ``is_table``: it consists of table rows.
-    ``is_running``: it stands at the page's edge, and on a page beside it, too.
+    ``is_term``: the paragraph below it defines it. ``is_running``: it stands at the page's edge,
+    and on a page beside it, too.
     """
 
     start: int
@@ -60,6 +75,7 @@ class Paragraph:
     size: float
     is_code: bool = False
     is_table: bool = False
+    is_term: bool = False
     is_running: bool = False
 
 
@@ -76,14 +92,19 @@ def read_page(
     page: PageLines, before: PageLines | None = None, after: PageLines | None = None
 ) -> PageText:
     """``before`` and ``after`` are the pages beside it, on which its tables may go on."""
-    writer = _PageWriter(page.raw, page.running(before) | page.running(after))
+    running = page.running(before) | page.running(after)
+    writer = _PageWriter(page.raw, running)
     usual = usual_distance(page.lines)
     size = median(line.size for line in page.lines) if page.lines else 0.0
     edges = right_edges(page.lines)
+    terms = terms_of(page.lines, usual, edges) - running
     last: PdfLine | None = None
     for item in with_tables(page.page, page.lines, page.repeated(before, after)):
         if isinstance(item, PdfTable):
             writer.add_table(item)
+            last = None
+        elif item.start in terms:
+            writer.add_term(item)
             last = None
         else:
             # The lines of a large heading are farther apart.
@@ -101,6 +122,7 @@ class _PageWriter:
         self._units = array("i")
         self._paragraphs: list[Paragraph] = []
         self._start = 0
+        self._gap = "\n\n"
         self._lines: list[PdfLine] = []
 
     def add(self, line: PdfLine, joint: str) -> None:
@@ -110,6 +132,12 @@ class _PageWriter:
             self._put(joint, _SYNTHETIC)
         self._lines.append(line)
         self._write(line, 0, len(line.text))
+
+    def add_term(self, line: PdfLine) -> None:
+        self._open_paragraph()
+        self._write(line, 0, len(line.text))
+        self._paragraphs.append(Paragraph(self._start, len(self._chars), line.size, is_term=True))
+        self._gap = "\n"
 
     def add_table(self, table: PdfTable) -> None:
         self._open_paragraph()
@@ -144,7 +172,8 @@ class _PageWriter:
 
     def _open_paragraph(self) -> None:
         self._close_paragraph()
-        self._put("\n\n" if self._chars else "", _SYNTHETIC)
+        self._put(self._gap if self._chars else "", _SYNTHETIC)
+        self._gap = "\n\n"
         self._start = len(self._chars)
 
     def _close_paragraph(self) -> None:
@@ -191,6 +220,43 @@ class _PageWriter:
         if left is None or right is None or not right.group()[0].islower():
             return True
         return f"{left.group()}-{right.group()}" in self._raw
+
+
+def terms_of(lines: Sequence[PdfLine], usual: float, edges: dict[int, float]) -> frozenset[int]:
+    """The starts of lines that name what the indented paragraphs below them define, where at least
+    two begin at one edge: *enable_avatars*, and below it, *Shows the pictures of senders.*"""
+    found: list[tuple[PdfLine, float]] = []
+    for before, line, after in zip((None, *lines), lines, lines[1:], strict=False):
+        inner = _inner_edge(line, after)
+        # A paragraph of its own: behind a gap, or behind another definition.
+        is_alone = before is None or (
+            before.bottom - line.first_bottom > _WIDER_GAP * usual or before.left > inner - _ALIGNED
+        )
+        is_short = line.right - line.left < _SHORT_TERM * _reach(after, edges)
+        if inner and is_alone and is_short:
+            found.append((line, inner))
+    lefts = Counter(round(line.left / _ALIGNED) for line, _ in found)
+    return frozenset(
+        line.start for line, _ in found if lefts[round(line.left / _ALIGNED)] >= _FEWEST_TERMS
+    )
+
+
+def _inner_edge(term: PdfLine, below: PdfLine) -> float:
+    """Where a definition below a term begins; 0 if the lines do not look like these."""
+    indent, gap = below.left - term.left, term.bottom - below.first_bottom
+    is_term = (
+        len(term.text) <= _LONGEST_TERM
+        and len(term.cells) <= 1
+        and not (_NO_TERM.search(term.text) or ENTRY.match(term.text))
+        and not any(_PAGED.search(line.text) for line in (term, below))
+        # Not a command in the middle of a sentence.
+        and not (term.is_code and " " in term.text)
+        and any(map(str.isalpha, term.text))
+    )
+    is_definition = not below.is_code and below.size * OTHER_SIZE > term.size
+    is_below = 0 < gap < _FARTHEST * below.size and _INDENT * below.size < indent
+    is_near = indent < _WIDEST_INDENT * below.size
+    return below.left if is_term and is_definition and is_below and is_near else 0.0
 
 
 def right_edges(lines: list[PdfLine]) -> dict[int, float]:

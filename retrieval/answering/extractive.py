@@ -15,7 +15,6 @@ from uuid import UUID
 
 import regex
 
-from ingestion.vectors.sentences import leans_on_the_one_before
 from kb_project.ports import build_ports
 from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.words import terms
@@ -36,8 +35,8 @@ from retrieval.answering import (
 from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Draft, SpanOf, WrittenSentence
-from retrieval.answering.features import Candidate, length_of
-from retrieval.answering.marking import apart, marked
+from retrieval.answering.features import Candidate
+from retrieval.answering.marking import apart, marked, with_term, with_whom
 from retrieval.answering.options import ResponseType
 from retrieval.answering.ranking import Gathered, Ranked, Ranking, lacks_number, of_each
 from retrieval.models import Outcome
@@ -60,10 +59,6 @@ WORTH: Final = 0.035
 words; a third and a fourth statement were right for 2 % of the questions, and too much for 10 %."""
 LIKE: Final = 0.5
 """Share of the shorter statement's terms; two statements that share more say the same."""
-CLOSE: Final = 4
-"""Characters between two sentences of a paragraph, at most."""
-MOST_TOGETHER: Final = 70
-"""Words of two sentences that are given as one."""
 MOST_NEAREST: Final = 3
 
 _NEXT_PART: Final = regex.compile(
@@ -155,24 +150,8 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
         for one in stating or ranked:
             near.setdefault(one.candidate.hit.chunk_id, one)
         return Choice(Outcome.UNSURE, (), list(near.values())[:MOST_NEAREST], ranking.probability)
-    told = _with_whom(best, gathered)
+    told = [with_term(one) for one in with_whom(best, gathered.candidates)]
     return Choice(Outcome.ANSWERED, _marked(told, gathered), (), ranking.probability)
-
-
-def _with_whom(best: Sequence[Candidate], gathered: Gathered) -> Sequence[Candidate]:
-    """Return *He built it in 1866* together with the sentence before it, which says who and what; a
-    second statement would be too much then."""
-    first = best[0]
-    if not leans_on_the_one_before(first.statement):
-        return best
-    for one in gathered.candidates:
-        is_right_before = 0 <= first.start - one.end < CLOSE and one.said == first.before
-        if is_right_before and one.hit.chunk_id == first.hit.chunk_id:
-            said = f"{one.said} {first.said}"
-            statement = replace(first.statement, start=one.statement.start, said=said)
-            is_short = length_of(said) <= MOST_TOGETHER
-            return [replace(first, statement=statement, before=one.before)] if is_short else best
-    return best
 
 
 def _marked(found: Iterable[Candidate], gathered: Gathered) -> list[Chosen]:

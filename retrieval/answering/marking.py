@@ -1,23 +1,33 @@
 """Mark the words that answer within a statement, where a name, a date, a number or a place is asked
-for.
+for, and give a statement what it cannot do without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import regex
 
+from ingestion.vectors.sentences import leans_on_the_one_before
+from kb_project.text.regions import LABEL
 from kb_project.text.words import terms
 from retrieval.answering.citations.citing import Span
+from retrieval.answering.features import Candidate, length_of
 from retrieval.search.answer_kinds import UNNAMED, Kind, spans_of_kind
 from retrieval.search.query_features import QuestionFeatures
 
 MOST_MARKED: Final = 2
 """Most items marked in one sentence: with more of the kind, it is unclear which is meant."""
+CLOSE: Final = 4
+"""Characters between two sentences of a paragraph, at most."""
+MOST_TOGETHER: Final = 70
+"""Words of two sentences that are given as one."""
 _JOINS: Final = regex.compile(r"\W{1,2}(?:of |the |to |and |de |von |van )?")
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
+
+_MEANS_SOMEBODY: Final = regex.compile(r"\p{Lu}[^,.;]{1,50}, (?:he|she|it|they)\b")
 
 
 def marked(said: str, sought: QuestionFeatures) -> tuple[Span, ...]:
@@ -77,3 +87,32 @@ def _nearest(spans: Sequence[Span], said: str, asked: set[str]) -> list[Span]:
     if not places:
         return []
     return [min(spans, key=lambda span: sum(abs(span[0] - place) for place in places))]
+
+
+def with_term(one: Candidate) -> Candidate:
+    """Return the first sentence of a definition together with the term that it defines."""
+    path, statement = one.statement.path, one.statement
+    if one.place or not path or path[-1][0] != LABEL:
+        return one
+    before = [region for region in one.hit.regions if region.end <= statement.start]
+    start = max((region.start for region in before if region.level == LABEL), default=-1)
+    if start < 0:
+        return one
+    said = f"{path[-1][1]}: {statement.said}"
+    return replace(one, statement=replace(statement, start=start, said=said))
+
+
+def with_whom(best: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return *He built it in 1866* together with the sentence before it, which says who and what; a
+    second statement would be too much then."""
+    first = best[0]
+    if not leans_on_the_one_before(first.statement) and not _MEANS_SOMEBODY.match(first.said):
+        return best
+    for one in among:
+        is_right_before = 0 <= first.start - one.end < CLOSE and one.said == first.before
+        if is_right_before and one.hit.chunk_id == first.hit.chunk_id:
+            said = f"{one.said} {first.said}"
+            statement = replace(first.statement, start=one.statement.start, said=said)
+            is_short = length_of(said) <= MOST_TOGETHER
+            return [replace(first, statement=statement, before=one.before)] if is_short else best
+    return best

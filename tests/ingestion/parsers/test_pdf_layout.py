@@ -162,3 +162,35 @@ def test_the_lines_of_a_large_heading_belong_together():
     )
 
     assert page.text.startswith("Keeping the light of Skarrow and the boats below it\n\nThe lamp")
+
+
+def test_terms_above_indented_definitions_are_told_apart():
+    page, _ = page_text(
+        text_page(
+            *paragraph(
+                ["The programs that come with it are these, each with what it does:"], top=740
+            ),
+            (12, 72, 710, "btedit"),
+            (12, 92, 690, "An editor for databases that are broken, for those who know."),
+            (12, 72, 666, "dbverify"),
+            (12, 92, 646, "It looks whether a database is sound, and mends what it can."),
+        )
+    )
+
+    assert [page.text[one.start : one.end] for one in page.paragraphs if one.is_term] == [
+        "btedit",
+        "dbverify",
+    ]
+    assert "\n\nbtedit\nAn editor" in page.text
+    assert "know.\n\ndbverify\nIt looks" in page.text
+
+
+def test_one_short_line_above_an_indented_paragraph_is_no_term():
+    page, _ = page_text(
+        text_page(
+            (12, 72, 710, "Yours truly"),
+            (12, 92, 690, "The keepers of the light, and all of their helpers, in spring."),
+        )
+    )
+
+    assert not any(one.is_term for one in page.paragraphs)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from kb_project.text.regions import LABEL, Region, RegionKind
 from retrieval.answering import extractive, ranking
 from retrieval.answering.extractive import (
     ANSWERED,
@@ -307,3 +308,25 @@ def test_a_long_sentence_before_it_is_left_out():
     choice = chosen("When was it lit?", text, shares=[0.05, 0.95])
 
     assert said(choice) == ["He lit it first in 1866."]
+
+
+def test_a_definition_is_given_with_the_term_that_it_defines():
+    text = (
+        "The settings are these.\n\nlive_dangerously\nAsks nobody before mail is deleted for good."
+    )
+    start = text.index("live")
+    term = Region(RegionKind.HEADING, start, start + len("live_dangerously"), LABEL)
+    made = gathered("Which setting deletes mail without asking?", hit(text, regions=(term,)))
+    shares = [0.9 if one.path else 0.05 for one in made.statements]
+
+    [one] = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0)).chosen
+
+    assert one.candidate.said == "live_dangerously: Asks nobody before mail is deleted for good."
+    assert one.candidate.start == start
+
+
+def test_he_may_come_later_in_the_sentence():
+    text = "The elephant Dhammapala is hard to control. Even when tied up, he refuses his food."
+    choice = chosen("Which elephant refuses food?", text, shares=[0.1, 0.9])
+
+    assert said(choice) == [text]

@@ -28,6 +28,8 @@ from retrieval.search.query_features import is_filler, read
         ("Who lit the lens, and when?", Kind.DATE),
         ("Since when is the lens dark?", Kind.DATE),
         ("How do I clean the lens?", Kind.PROCEDURE),
+        ("What should I do when the lamp fails?", Kind.PROCEDURE),
+        ("At which frequency is the buzzer loudest?", Kind.NUMBER),
         ("What worries the trustees?", Kind.OPEN),
         ("朱元璋的父亲是谁？", Kind.PERSON),
         ("朱元璋出生于哪一年？", Kind.DATE),
