@@ -224,6 +224,9 @@ _FRONT: Final = regex.compile(
     regex.IGNORECASE,
 )
 _LETTERS: Final = regex.compile(r"\p{L}{3,}|\p{Han}{2,}")
+_ROMAN: Final = regex.compile(r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})[.:,)]*")
+# "Prop. IV. Theor. III.", "DEFIN. I."
+_COUNTED: Final = regex.compile(r"(?:\p{Lu}\p{L}{1,6}\. (?:[IVXLC]+|\d+)\b[. ]*)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,13 +261,19 @@ def unshouted(title: str) -> str:
 
     >>> [unshouted(one) for one in ("MARLEY'S GHOST", "END OF THE LINE", "The FHS", "FHS")]
     ["Marley's Ghost", 'End of the Line', 'The FHS', 'FHS']
+    >>> unshouted("WORLD WAR II")
+    'World War II'
     """
     letters = [one for one in title if one.isalpha()]
     first, *words = title.split() or [""]
     if not words or not all(map(str.isupper, letters)):
         return title
-    rest = (one.lower() if one.lower() in _SMALL else one.capitalize() for one in words)
-    return " ".join([first.capitalize(), *rest])
+    rest = (one.lower() if one.lower() in _SMALL else _in_title(one) for one in words)
+    return " ".join([_in_title(first), *rest])
+
+
+def _in_title(word: str) -> str:
+    return word if _ROMAN.fullmatch(word) else word.capitalize()
 
 
 def is_telling(title: str) -> bool:
@@ -272,6 +281,8 @@ def is_telling(title: str) -> bool:
 
     >>> is_telling("The Root Filesystem"), is_telling("Table of Contents"), is_telling("4.7")
     (True, False, False)
+    >>> is_telling("Prop. IV. Theor. III."), is_telling("The Reign of Henry IV.")
+    (False, True)
     """
     heading = bare(title)
     if title[:1].islower():  # the second line of the previous heading
@@ -280,6 +291,7 @@ def is_telling(title: str) -> bool:
         len(heading) <= LONGEST
         and _LETTERS.search(heading) is not None
         and _ANY.fullmatch(heading) is None
+        and _COUNTED.fullmatch(heading) is None
     )
 
 
