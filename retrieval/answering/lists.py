@@ -49,6 +49,8 @@ _ASKS_FOR_LIST: Final = regex.compile(
     r"|^\W*who \w+ (?:which|what)\b"
     r"|\bwhat (?:(?:has|have|needs?|ought) to|must|should) (?:be|go|stand) (?:in|into|on)\b"
     r"|\bwhat (?:goes|belongs) (?:in|into|on)\b"
+    r"|\bwhat(?:['’]s| is) in (?:the|a|an|my|our|your)\b|\bwhat comes with\b"
+    r"|\bwhat speaks (?:for|against)\b"
     r"|^\W*what (?:may|can|must|shall) (?!i\b|we\b|you\b|one\b).{2,60} do\W*$"
     r"|\b(?:what|which) (?:[\w'’-]+ ){0,3}?[\w'’-]{2,}(?<![sui])s (?:do|does|did|are|were|have|had"
     r"|can|could|should|must|may|might|will|would|come|make|exist|belong|to|of)\b"

@@ -164,6 +164,8 @@ def test_a_sentence_before_a_list_is_none_of_it_but_a_line_is(before, is_lead):
         "What are the three keepers?",
         "List the keepers.",
         "What may a keeper do?",
+        "What's in the box of tools?",
+        "What speaks against lamps of gas?",
         "有哪些看守人？",
     ],
 )
