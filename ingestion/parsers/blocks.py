@@ -54,7 +54,12 @@ _FEWEST_STEPS: Final = 2
 """Links to neighbours (``rel``) in one line that make it a menu …"""
 _FEWEST_LINKS: Final = 3
 """… and links that are all of a heading."""
-_STEP: Final = re.compile(r"\W*(?:next|prev(?:ious)?|back|continue|up|home)\b", re.IGNORECASE)
+# But *Back pain* and *Up the Tower* name what is told there.
+_STEP: Final = re.compile(
+    r"\W*(?:next|prev(?:ious)?|back|continue|up|home)"
+    r"(?:\W*|(?:\W*:|(?: to| page| chapter| section| part)\b).*)",
+    re.IGNORECASE,
+)
 _MOST_NODES: Final = 60
 """Nodes of a ``dt`` that are looked at: lists may be nested in it without end."""
 _LONGEST_TERM: Final = 80
@@ -223,7 +228,7 @@ class _BlockWriter:
     def _visit_in_heading(self, tag: str, *, entering: bool) -> None:
         if tag == self._heading and not entering:
             title = _SPACES.sub(" ", "".join(self._inline).replace(_BREAK, " "))
-            is_menu = self._links >= _FEWEST_LINKS or _STEP.match(title)
+            is_menu = self._links >= _FEWEST_LINKS or _STEP.fullmatch(title.strip())
             if is_menu and _is_linked(title, self._linked):
                 start = self._builder.length
                 self._builder.paragraph(title.strip())

@@ -14,8 +14,8 @@ MOST_LEGAL: Final = 0.3
 """Share of a text above which licences are its subject."""
 LONGEST_NOTICE: Final = 20_000
 """Characters of a paragraph that may be a notice."""
-SHORTEST_LICENCE: Final = 1_500
-"""Characters of a licence's whole text: less below its name tells the terms of the document."""
+SPEAKS_OF_ITSELF: Final = 5
+"""Times that a licence's whole text says *this License*; a chapter about it seldom does."""
 
 _BLANK_LINES: Final = regex.compile(r"\n\s*\n")
 _GUTENBERG: Final = regex.compile(
@@ -51,6 +51,7 @@ _LEGAL: Final = regex.compile(
     """.replace("\\ ", r"\s+"),
     regex.VERBOSE | regex.IGNORECASE | regex.MULTILINE,
 )
+_ITSELF: Final = regex.compile(r"\bthis\s+licen[sc]e\b", regex.IGNORECASE)
 _NAME: Final = regex.compile(
     r"\bgnu (?:\w+ )*licen[sc]e\b|\bcreative commons\b"
     r"|\b(?:apache|mit|bsd|mozilla public|eclipse public|artistic) licen[sc]e\b",
@@ -79,13 +80,13 @@ def notices(text: str) -> list[Region]:
 
 
 def licences(text: str, headings: Sequence[Heading]) -> list[Region]:
-    """What stands below the name of a licence, if that is long enough to be its text."""
+    """What stands below the name of a licence, if that is its text."""
     found = []
     for place, one in enumerate(headings):
         if _NAME.search(one.title):
             later = (other.start for other in headings[place + 1 :] if other.level <= one.level)
             start, end = one.start + len(one.title), next(later, len(text))
-            if end - start >= SHORTEST_LICENCE:
+            if len(_ITSELF.findall(text, start, end)) >= SPEAKS_OF_ITSELF:
                 found.append(Region(RegionKind.LEGAL, start, end))
     return _unless_most(found, len(text))
 

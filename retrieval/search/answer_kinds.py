@@ -57,8 +57,8 @@ _KINDS: Final = tuple(
             r"\bhow (?:much|many|often|far|long|old|tall|large|big|high|deep|heavy|fast)\b"
             r"|\bby how\b|\bwhat (?:is |was |are |were )?(?:the )?(?:number|amount|price|cost"
             r"|total|share|percentage|population|allowance|budget|expenditure)\b"
-            r"|\b(?:what|which) (?:is |was |are |were )?(?:the )?(?:angle|capacity|distance|frequency"
-            r"|height|pressure|speed|temperature|voltage|weight|width)s?\b"
+            r"|\b(?:what|which) (?:is |was |are |were )?(?:the )?(?:angle|capacity|distance"
+            r"|frequency|height|pressure|speed|temperature|voltage|weight|width)s?\b"
             r"|\bwhat did .{1,80} cost\b"
             r"|多少|几[个名位人块条年次天月岁座本]|多[大高长远久重]",
         ),
