@@ -146,7 +146,7 @@ def sentences(workspace_id: UUID, wanted: Sequence[Stretch]) -> list[Quote]:
 
 
 def key_words(workspace_id: UUID, documents: Sequence[UUID], most: int) -> dict[UUID, list[str]]:
-    """The words that set each document apart; none of one that is not in English."""
+    """The words that set each document apart from English; of a text without spaces, none."""
     values = {"workspace": workspace_id, "documents": list(documents), "count": SAMPLED}
     found: dict[UUID, list[str]] = defaultdict(list)
     for document, text, regions in run_sql(PASSAGES_SAMPLED, values):

@@ -93,7 +93,7 @@ def regions_of(
     link. ``is_laid_out`` means that pages have edges, as in print and in presentations.
     """
     lines = list(_lines(text, 0, len(text)))
-    found = [*_headings(text, headings)]
+    found = list(_headings(text, headings))
     found += [_trimmed(text, one) for one in (*noted, *legal.licences(text, headings))]
     found += _contents(lines, headings)
     found += _navigation(lines, frozenset(links))

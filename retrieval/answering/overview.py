@@ -355,10 +355,11 @@ def _facts(row: Row) -> _Facts:
     metadata = json.loads(metadata)
     file_date = _ISO.match(metadata.get("published") or metadata.get("created") or "")
     own = {" ".join(terms(one)) for one in (title, bare(title))}
-    parts = [one for one in found if " ".join(terms(bare(one.title))) not in own]
+    told = [(one, " ".join(terms(bare(one.title))) in own) for one in found]
+    parts = [one for one, is_title in told if not is_title]
     # A title that is a heading above most of the text: its parts are the document's.
     top = next(
-        (one for one in found if one not in parts and one.end - one.start > length / 2), None
+        (one for one, is_title in told if is_title and one.end - one.start > length / 2), None
     )
     below = [one for one in parts if top and top.start < one.start < top.end]
     return _Facts(
