@@ -54,7 +54,8 @@ from kb_project.llm.tokens import token_starts
 from kb_project.text.statements import StatementKind
 from kb_project.text.words import terms
 from retrieval.answering import features, ranking
-from retrieval.answering.features import Candidate, Rarity
+from retrieval.answering.candidates import Candidate, candidates
+from retrieval.answering.features import Rarity
 from retrieval.search import query_features, sentences
 from retrieval.search.results import Hit
 from retrieval.search.sentences import Cosines
@@ -130,7 +131,7 @@ class Corpus:
 def read(files: Sequence[Path], embedder: LocalEmbedder, *, by_name: bool = False) -> Corpus:
     """Read the files; ``by_name`` titles each by its file's name, whatever it says itself."""
     passages = [hit for path in sorted(files) for hit in _passages_of(path, by_name=by_name)]
-    found = [one for hit in passages for one in features.candidates([hit])]
+    found = [one for hit in passages for one in candidates([hit])]
     texts = [
         embedded.situated(one.hit.title, one.path, one.statement, _before(one)) for one in found
     ]
@@ -188,7 +189,7 @@ def gathered(corpus: Corpus, question: str, embedder: LocalEmbedder) -> ranking.
     return ranking.of_candidates(
         query_features.read(question),
         hits,
-        features.candidates(hits),
+        candidates(hits),
         Cosines(cosines, best),
         corpus.rarity,
     )

@@ -36,7 +36,7 @@ from kb_project.ports import build_ports
 from kb_project.text.statements import Statement, StatementKind
 from kb_project.text.words import terms
 from retrieval.answering import features, ranking
-from retrieval.answering.features import Candidate
+from retrieval.answering.candidates import Candidate
 from retrieval.answering.flow import PASSAGES
 from retrieval.answering.ranking import Numbers
 from retrieval.search import query_features, sentences, services

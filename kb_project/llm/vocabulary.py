@@ -49,7 +49,7 @@ _AFTER: Final = frozenset(
     " should has have be that which who when if into than".split()
 )
 """What stands before a noun, perhaps with a word in between, and what stands after it."""
-_PAST: Final = regex.compile(r"\p{L}{4}ed$")
+_NO_NOUN: Final = regex.compile(r"\p{L}{4,}ed$|\p{L}+sel(?:f|ves)$|(?:again|must|own)$")
 
 
 def are_common(words: Iterable[str], common: Collection[str] = ()) -> bool:
@@ -99,7 +99,7 @@ def key_words(text: str, most: int) -> list[str]:
         often, [(word, _)] = spelt.total(), spelt.most_common(1)
         rank = min(filter(None, (number_of(f" {one}") for one in spelt)), default=RARE)
         is_name = capitals[term] * 2 > often and not is_common(word)
-        is_noun = nouns[term] >= AS_NOUN * often and not _PAST.search(word)
+        is_noun = nouns[term] >= AS_NOUN * often and not _NO_NOUN.match(word)
         if often >= FEWEST and rank > USUAL and is_noun and not is_name:
             worth[word] = often * math.log(often / number * rank * ZIPF)
     return sorted(worth, key=lambda word: -worth[word])[:most]

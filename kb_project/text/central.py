@@ -47,11 +47,11 @@ _NEEDS_CONTEXT: Final = regex.compile(
     r"|however|therefore|moreover|furthermore|instead|otherwise|hence|nevertheless|here|there|see"
     r"|note|if so|yes|no|for example|for instance|in (?:this|that|addition|both|such)|as such"
     r"|as a result|on the other hand|finally|similarly|likewise|still|yet|meanwhile|another|both"
-    r"|some|all of|each|additionally|first|second|let(?:['’]s| us))\b"
+    r"|some|all of|each|others|additionally|first|second|let(?:['’]s| us))\b"
     r"|^.{,30}?\b(?:he|she|him|her|his|they|them|their|it)\b"
     r"|\b(?:I|me|my|you|your|yours|I['’]\w+)\b|\b(?:above|below|following)[.,:;)]"
     r"|\b(?:the|as) (?:above|following)\b"
-    r"|https?://|www\.|\s--?\p{L}"
+    r"|\be\.g\.|https?://|www\.|\s--?\p{L}"
     r"|\b(?:in|see) (?:this |the )?(?:chapter|section|appendix|figure|table)\b"
     r"|\bhere\b"
     r"|^[\"'“‘「『]|[,!?，！？][\"”’'」』]"
@@ -64,12 +64,24 @@ _VERB: Final = regex.compile(
     r"|put|ran|said|sat|saw|set|stood|told|took|went|won|wrote|\p{Ll}{2,}(?:ed|fies|izes|ises))\b"
     r"|[\p{Han}\p{Hiragana}\p{Hangul}\p{Thai}]"
 )
+_DO: Final = (
+    r"(?:add|adjust|ask|avoid|build|call|change|check|choose|click|close|connect|copy|create|drag"
+    r"|delete|do|don['’]t|edit|ensure|enter|find|follow|give|go|hold|insert|install|keep|look|make"
+    r"|move|never|open|pick|place|press|put|read|remember|remove|repeat|replace|run|save|select"
+    r"|set|start|stop|switch|take|try|turn|type|use|verify|wait|write)"
+)
+_STEP: Final = regex.compile(
+    rf"(?:please )?{_DO}\b(?! (?:of|is|are|was|were|has|had|in|and|or|by|for|can)\b)(?!['’]s)"
+    rf"|to \p{{Ll}}+ .+?,? {_DO} (?:the|an?|your|to)\b",
+    regex.IGNORECASE,
+)
 _ABOUT: Final = regex.compile(
     r"(?:This|The) (?:document|guide|book|manual|paper|standard|report|article|handbook|text"
     r"|tutorial|policy|story|novel)\b|(?:本|这)(?:文|书|报告|手册|文件|指南)"
 )
 _DEPENDENT: Final = 0.3
-"""Factor for a sentence that cannot stand alone, or has no verb, such as a caption."""
+"""Factor for a sentence that cannot stand alone, has no verb, such as a caption, or tells the
+reader what to do."""
 _INTRODUCES: Final = 1.5
 """Factor for a sentence that says what the text is."""
 
@@ -92,7 +104,8 @@ def worth(sentence: str) -> float:
     """
     if _ABOUT.match(sentence):
         return _INTRODUCES
-    return 1.0 if _VERB.search(sentence) and not _NEEDS_CONTEXT.search(sentence) else _DEPENDENT
+    states = _VERB.search(sentence) and not _STEP.match(sentence)
+    return 1.0 if states and not _NEEDS_CONTEXT.search(sentence) else _DEPENDENT
 
 
 class Central:

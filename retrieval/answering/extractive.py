@@ -32,12 +32,13 @@ from retrieval.answering import (
     ranking,
     scheduler,
 )
+from retrieval.answering.candidates import Candidate, with_term
 from retrieval.answering.citations.citing import Span, cited_passages
 from retrieval.answering.citations.labels import Numbering
 from retrieval.answering.drafts import Asking, Draft, SpanOf, WrittenSentence
-from retrieval.answering.features import Candidate
-from retrieval.answering.marking import apart, marked, with_term, with_whom
+from retrieval.answering.marking import apart, marked, with_whom
 from retrieval.answering.options import ResponseType
+from retrieval.answering.overview_language import to_sum_up
 from retrieval.answering.ranking import Gathered, Ranked, Ranking, lacks_number, of_each
 from retrieval.models import Outcome
 from retrieval.search import as_of, sentences
@@ -57,6 +58,9 @@ SURE: Final = 0.84
 WORTH: Final = 0.035
 """… and the lowest share at which one is added. With these, half of all answers have at most 35
 words; a third and a fourth statement were right for 2 % of the questions, and too much for 10 %."""
+MOST_STATED: Final = 2
+MOST_SUMMED_UP: Final = 5
+"""Statements of an answer, and of one that sums up what is no document."""
 LIKE: Final = 0.5
 """Share of the shorter statement's terms; two statements that share more say the same."""
 MOST_NEAREST: Final = 3
@@ -125,7 +129,13 @@ def parts_of(question: str) -> tuple[str, ...]:
     return first, second
 
 
-def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = None) -> Choice:
+def choose(
+    gathered: Gathered,
+    ranking: Ranking,
+    parts: lists.Headed | None = None,
+    most: int = MOST_STATED,
+) -> Choice:
+    """Choose at most ``most`` statements, or a list."""
     ranked = ranking.ranked
     outcome = outcome_of(ranking.probability) if ranked else Outcome.NOTHING
     if there := places.statements_at(gathered, ranked):
@@ -141,7 +151,7 @@ def choose(gathered: Gathered, ranking: Ranking, parts: lists.Headed | None = No
         return Choice(Outcome.ANSWERED, chosen, (), ranking.probability, is_list=True)
     # A line before a list says nothing without it, and a question answers none.
     stating = [one for one in ranked if not (one.candidate.introduces or one.candidate.asks)]
-    best = of_each(gathered.sought.text, stating, _best(stating)) if stating else ()
+    best = of_each(gathered.sought.text, stating, _best(stating, most)) if stating else ()
     lacks = lacks_number(gathered.sought, best) or places.lacks_place(gathered.sought, best)
     # *Apologies: Bram* tells who was missing, however seldom such words are about that.
     tells = bool(best) and minutes.has_label(best[0].said, minutes.label_for(gathered.sought.text))
@@ -181,16 +191,18 @@ def outcome_of(probability: float) -> Outcome:
     return Outcome.UNSURE if probability >= UNSURE else Outcome.NOTHING
 
 
-def _best(ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Return the best statement, and another if it is not clear: no mere label."""
-    first = ranked[0]
-    if first.share < SURE:
-        for one in ranked[1:3]:
+def _best(ranked: Sequence[Ranked], most: int) -> list[Candidate]:
+    """Return the best statement, and others if it is not clear or more are wanted: no mere
+    labels."""
+    found = [ranked[0].candidate]
+    if ranked[0].share < SURE or most > MOST_STATED:
+        for one in ranked[1 : 2 * most - 1]:
             said = one.candidate.said
             is_whole = one.candidate.kind is not StatementKind.SENTENCE or is_ended(said)
-            if is_whole and one.share >= WORTH and not alike(first.candidate, one.candidate):
-                return [first.candidate, one.candidate]
-    return [first.candidate]
+            is_new = not any(alike(other, one.candidate) for other in found)
+            if is_whole and one.share >= WORTH and is_new and len(found) < most:
+                found.append(one.candidate)
+    return found
 
 
 def alike(one: Candidate, other: Candidate) -> bool:
@@ -210,11 +222,12 @@ class Extract:
 
 
 def prepared(query: Query) -> list[tuple[str, QuestionVector | None]]:
-    """Return the question's parts, each with its vector from the sentence model, None if the
-    ranking was not fitted to that model's cosines. Call outside transactions: a model makes the
-    vectors."""
+    """Return the question's parts, or what it asks to sum up, each with its vector from the
+    sentence model, None if the ranking was not fitted to that model's cosines. Call outside
+    transactions: a model makes the vectors."""
     parts: list[tuple[str, QuestionVector | None]] = []
-    for question in parts_of(query.question):
+    summed_up = to_sum_up(query.question)
+    for question in (summed_up,) if summed_up else parts_of(query.question):
         vector = sentences.vector_of(query, question)
         is_fitted = ranking.is_fitted_to(vector.fingerprint)
         if is_fitted:
@@ -241,7 +254,10 @@ def extract(
     readings = [ranking.read(one, encoder, most_read) for one in gathered]
     ranked = [ranking.rank(*of) for of in zip(gathered, readings, strict=True)]
     with access.in_workspace(query.workspace_id):
-        choices = [_choice(query.workspace_id, *of) for of in zip(gathered, ranked, strict=True)]
+        most = MOST_SUMMED_UP if to_sum_up(query.question) else MOST_STATED
+        choices = [
+            _choice(query.workspace_id, *of, most) for of in zip(gathered, ranked, strict=True)
+        ]
     choice = together(choices)
     shown = [one.candidate for one in choice.chosen]
     if choice.is_list and any(lists.goes_on(one, shown) for one in gathered):
@@ -251,10 +267,10 @@ def extract(
     return Extract(choice, list(hits.values()), sum(len(one.statements) for one in gathered))
 
 
-def _choice(workspace_id: UUID, gathered: Gathered, ranking: Ranking) -> Choice:
+def _choice(workspace_id: UUID, gathered: Gathered, ranking: Ranking, most: int) -> Choice:
     if head := messages.head_of(workspace_id, gathered, ranking.ranked):
         return Choice(Outcome.ANSWERED, _marked(head, gathered), (), ranking.probability)
-    return choose(gathered, ranking, headed.best(workspace_id, gathered, ranking))
+    return choose(gathered, ranking, headed.best(workspace_id, gathered, ranking), most)
 
 
 def write(asking: Asking, found: SearchResult) -> Draft:

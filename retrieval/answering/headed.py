@@ -18,8 +18,9 @@ from kb_project.sql import run_sql
 from kb_project.text.regions import Heading, RegionKind, bare, from_json, is_telling, outline
 from kb_project.text.statements import StatementKind
 from kb_project.text.words import terms
-from retrieval.answering import features, lists, ranking, sql
-from retrieval.answering.features import Candidate, Weighed
+from retrieval.answering import candidates, lists, ranking, sql
+from retrieval.answering.candidates import Candidate
+from retrieval.answering.features import Weighed
 from retrieval.answering.ranking import Gathered, Ranking
 from retrieval.search.query import Query, ScoredChunk
 from retrieval.search.results import Hit, hydrate
@@ -128,7 +129,7 @@ def _parts(workspace_id: UUID, section: _Section) -> list[Candidate]:
     if not 1 < len(named) <= lists.MOST_ENTRIES:
         return []
     whole = [whole for _, whole in named]
-    is_short = sum(features.length_of(one.said) for one in whole) <= lists.MOST_WORDS
+    is_short = sum(candidates.length_of(one.said) for one in whole) <= lists.MOST_WORDS
     return whole if is_short else [title for title, _ in named]
 
 
@@ -136,7 +137,7 @@ def _part(hit: Hit, start: int, end: int) -> tuple[Candidate, Candidate] | None:
     """Return a heading alone, and with the first sentence below it if its passage has one; None for
     a heading such as *See also*."""
     begin, stop = start - hit.start, min(end, hit.end) - hit.start
-    found = [one for one in features.statements_of(hit) if begin <= one.start < stop]
+    found = [one for one in candidates.statements_of(hit) if begin <= one.start < stop]
     if not found or found[0].start != begin or not is_telling(found[0].said):
         return None
     title = replace(found[0], kind=StatementKind.ENTRY, said=bare(found[0].said))

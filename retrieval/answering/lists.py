@@ -11,11 +11,12 @@ from uuid import UUID
 
 import regex
 
+from kb_project.text.regions import LABEL
 from kb_project.text.sentences import begins_with_pronoun
 from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
-from retrieval.answering.features import Candidate, groups_of, length_of
+from retrieval.answering.candidates import Candidate, groups_of, length_of, with_term
 from retrieval.answering.ranking import Gathered, Ranked
 from retrieval.search.answer_kinds import Kind, spans_of_kind
 
@@ -109,7 +110,7 @@ def fitting(
 
     def fit(entries: Sequence[Candidate]) -> float:
         lead = _lead(entries, introduced) | _of_each_row(entries)
-        lead.update(terms(" ".join(entries[0].path[-1:])))
+        lead.update(terms(_heading(entries)))
         title = terms(entries[0].hit.title)
         if not is_asked:
             return wanted.share({*lead, *title})
@@ -121,7 +122,7 @@ def fitting(
     lists = [
         asked
         for one in _lists(gathered).values()
-        if len(one) > 1 and (asked := _short(_asked_for(one, gathered.sought.terms)))
+        if len(one) > 1 and _short(asked := _asked_for(one, gathered.sought.terms))
     ]
     best = max(lists, key=fit, default=[])
     most = fit(best) if best else 0.0
@@ -131,7 +132,7 @@ def fitting(
             return [one.candidate]
     if headed and headed.fit >= most:
         return headed.entries
-    return best if most >= (FITS if is_asked else NAMED) else []
+    return _short(best) if most >= (FITS if is_asked else NAMED) else []
 
 
 def _lead(entries: Sequence[Candidate], introduced: Mapping[str, str]) -> set[str]:
@@ -243,14 +244,33 @@ def goes_on(gathered: Gathered, shown: Sequence[Candidate]) -> bool:
     """Return whether the list has more entries than are shown of it."""
     last = shown[-1]
     whole = _lists(gathered).get(last.group, []) if last.group else []
-    return len(shown) >= MOST_ENTRIES and bool(whole) and whole[-1].key != last.key
+    return len(shown) >= MOST_ENTRIES and bool(whole) and whole[-1].end != last.end
 
 
 def _short(entries: Sequence[Candidate]) -> Sequence[Candidate]:
-    """The entries that are shown of a list; none of one of paragraphs, which is read in its
-    document."""
+    """The entries that are shown of a list, defined terms with their definitions or alone; none of
+    one of paragraphs, which is read in its document."""
     shown = entries[:MOST_ENTRIES]
-    return shown if sum(length_of(one.said) for one in shown) <= MOST_WORDS else []
+    if all(map(_is_definition, entries)):
+        named = [with_term(one, alone=True) for one in shown]
+        shown = [with_term(one) for one in shown]
+        return shown if _words_of(shown) <= MOST_WORDS else named
+    return shown if _words_of(shown) <= MOST_WORDS else []
+
+
+def _words_of(entries: Sequence[Candidate]) -> float:
+    return sum(length_of(one.said) for one in entries)
+
+
+def _is_definition(one: Candidate) -> bool:
+    levels = [level for level, _ in one.statement.path]
+    return one.kind is StatementKind.SENTENCE and one.place == 0 and levels[-1:] == [LABEL]
+
+
+def _heading(of: Sequence[Candidate]) -> str:
+    """The heading of a list, which of defined terms is not the first term."""
+    path = of[0].path[:-1] if _is_definition(of[0]) else of[0].path
+    return path[-1] if path else ""
 
 
 def _asked_for(entries: Sequence[Candidate], asked: Collection[str]) -> list[Candidate]:

@@ -11,10 +11,9 @@ from typing import Final
 import regex
 
 from ingestion.vectors.sentences import leans_on_the_one_before
-from kb_project.text.regions import LABEL
 from kb_project.text.words import terms
+from retrieval.answering.candidates import Candidate, length_of
 from retrieval.answering.citations.citing import Span
-from retrieval.answering.features import Candidate, length_of
 from retrieval.search.answer_kinds import UNNAMED, Kind, spans_of_kind
 from retrieval.search.query_features import QuestionFeatures
 
@@ -87,19 +86,6 @@ def _nearest(spans: Sequence[Span], said: str, asked: set[str]) -> list[Span]:
     if not places:
         return []
     return [min(spans, key=lambda span: sum(abs(span[0] - place) for place in places))]
-
-
-def with_term(one: Candidate) -> Candidate:
-    """Return the first sentence of a definition together with the term that it defines."""
-    path, statement = one.statement.path, one.statement
-    if one.place or not path or path[-1][0] != LABEL:
-        return one
-    before = [region for region in one.hit.regions if region.end <= statement.start]
-    start = max((region.start for region in before if region.level == LABEL), default=-1)
-    if start < 0:
-        return one
-    said = f"{path[-1][1]}: {statement.said}"
-    return replace(one, statement=replace(statement, start=start, said=said))
 
 
 def with_whom(best: Sequence[Candidate], among: Sequence[Candidate]) -> Sequence[Candidate]:

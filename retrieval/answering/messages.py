@@ -16,7 +16,7 @@ from kb_project.sql import run_sql
 from kb_project.text.statements import Statement, StatementKind
 from kb_project.text.words import one_line, terms
 from retrieval.answering import places, sql
-from retrieval.answering.features import Candidate
+from retrieval.answering.candidates import Candidate
 from retrieval.answering.ranking import Gathered, Ranked
 from retrieval.search.query import ScoredChunk
 from retrieval.search.results import Hit, hydrate

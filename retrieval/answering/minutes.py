@@ -10,7 +10,7 @@ import regex
 from kb_project.sql import run_sql
 from kb_project.text.words import lazy_pattern
 from retrieval.answering import sql
-from retrieval.answering.features import Candidate, candidates
+from retrieval.answering.candidates import Candidate, candidates
 from retrieval.search.query import ScoredChunk
 from retrieval.search.results import hydrate
 

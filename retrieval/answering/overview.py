@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import Final, LiteralString
 from uuid import UUID
 
@@ -22,32 +21,32 @@ from ingestion.knowledge import summaries
 from ingestion.models import DocumentVersion
 from kb_project.sql import Row, run_sql
 from kb_project.text.regions import (
-    Heading,
     RegionKind,
     bare,
     from_json,
-    is_telling,
     main,
-    outline,
     prose,
     unshouted,
 )
 from kb_project.text.words import terms
-from retrieval.answering import features, overview_language as language, sql
+from retrieval.answering import candidates, overview_language as language, sql
 from retrieval.answering.drafts import ChunkSpan
 from retrieval.answering.overview_described import document_described
+from retrieval.answering.overview_facts import Facts, apart, facts_of, headings_of, parts_below
 from retrieval.answering.overview_language import Named, Section, Target
 from retrieval.answering.overview_sentences import CHINESE, ENGLISH
 from retrieval.search import scope_entities
 from retrieval.search.query import ScoredChunk
 from retrieval.search.results import Hit, hydrate
 
-MOST_LINES: Final = 8
+MOST_LINES: Final = 12
 """Documents with a line of their own; if there are more, the last line covers the shortest ones."""
-MOST_HEADINGS: Final = 6
+MOST_HEADINGS: Final = 10
+FEW_HEADINGS: Final = 3
+"""Main headings, at most, that are listed with those below them."""
 MOST_NAMES: Final = 5
-MOST_KEY_WORDS: Final = 6
-MOST_TERMS: Final = 8
+MOST_KEY_WORDS: Final = 8
+MOST_TERMS: Final = 10
 """The key words, and terms of several words."""
 MOST_OF_LINE: Final = 4
 MOST_NAMES_OF_LINE: Final = 3
@@ -74,8 +73,6 @@ _WILDCARD: Final = regex.compile(r"([\\%_])")
 _ARTICLE: Final = regex.compile(r"^(?:the|an?) ", regex.IGNORECASE)
 _SEVERAL: Final = regex.compile(r"\b(?:and|or)\b|[,;，；、和或]", regex.IGNORECASE)
 _PLURAL: Final = regex.compile(r"(?<=\p{L}{3}[^s\P{L}])s$")
-# A date, whole or in part; office files write a time after it.
-_ISO: Final = regex.compile(r"\d{4}(?:-\d\d){0,2}(?=[T ]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +82,6 @@ class OverviewSentence:
     text: str
     spans: tuple[ChunkSpan, ...] = ()
     bold: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """The facts known about a document."""
-
-    id: UUID
-    title: str
-    kind: str
-    length: int
-    pages: int
-    parser: str
-    date: str
-    headings: tuple[Heading, ...]
-    names: tuple[str, ...] = ()
-    terms: tuple[str, ...] = ()
 
 
 def target(
@@ -123,7 +104,7 @@ def target(
             "count": MOST_CALLED,
         }
         for id_, title, name, headings in run_sql(sql.DOCUMENTS_CALLED, values):
-            named[id_] = Named(id_, title, name, _headings(headings))
+            named[id_] = Named(id_, title, name, headings_of(headings))
     if target := language.asked(question, list(named.values())):
         return target
     known = _names_and_authors(workspace_id, found) if subjects else {}
@@ -247,7 +228,7 @@ class _Reader:
         passages = {hit.chunk_id: hit for hit in hits}
         lines = []
         for title, number, chunk, start, _ in rows:
-            begin, end, said = features.statement_of(passages[chunk], start, wanted)
+            begin, end, said = candidates.statement_of(passages[chunk], start, wanted)
             text = self._say.mention(title, number, said)
             lines.append(OverviewSentence(text, (ChunkSpan(chunk, begin, end),), (0, len(title))))
         spans = tuple(span for one in lines[:MOST_CITED] for span in one.spans)
@@ -258,20 +239,25 @@ class _Reader:
         said = summaries.sentences(self._workspace, wanted)
         return list(map(_quoted, summaries.central(said, MOST_CENTRAL)))
 
-    def _opening(self, facts: _Facts, start: int = 0) -> Iterator[OverviewSentence]:
+    def _opening(self, facts: Facts, start: int = 0) -> Iterator[OverviewSentence]:
         parts = main(facts.headings, MOST_HEADINGS)
         first = self._first_line(facts.id, start)
         text = self._say.is_a(facts.title, self._about(facts))
         yield OverviewSentence(text, first, (0, len(facts.title)))
         if len(parts) > 1:
             titles = [unshouted(bare(one.title)) for one in parts]
+            if len(parts) <= FEW_HEADINGS:
+                titles = [
+                    self._say.part(title, parts_below(one, facts.headings))
+                    for title, one in zip(titles, parts, strict=True)
+                ]
             yield OverviewSentence(
                 self._say.parts(titles), self._first_line(facts.id, parts[0].start)
             )
         if facts.names or facts.terms:
             yield OverviewSentence(self._say.names(facts.names, facts.terms), first)
 
-    def _line(self, facts: _Facts) -> OverviewSentence:
+    def _line(self, facts: Facts) -> OverviewSentence:
         """Describe a document in one sentence."""
         parts = main(facts.headings, MOST_OF_LINE)
         titles = [unshouted(bare(one.title)) for one in parts] if len(parts) > 1 else []
@@ -286,7 +272,7 @@ class _Reader:
         spans = tuple(span for one in cited for span in self._first_line(one))
         return OverviewSentence(self._say.rest(longest.number - shown, titles), spans)
 
-    def _about(self, facts: _Facts) -> str:
+    def _about(self, facts: Facts) -> str:
         size = self._say.size(facts.parser, facts.pages, facts.length)
         return ", ".join(filter(None, (facts.kind, size, facts.date)))
 
@@ -311,12 +297,12 @@ class _Reader:
         chosen = list(best.values())[: MOST_CENTRAL - 1]
         return sorted(chosen, key=lambda one: longest.ids.index(one.document_id))
 
-    def _facts(self, documents: Sequence[UUID]) -> list[_Facts]:
+    def _facts(self, documents: Sequence[UUID]) -> list[Facts]:
         rows = self._rows(sql.DOCUMENT_FACTS, {"documents": list(documents)})
-        found = {row[0]: _facts(row) for row in rows}
+        found = {row[0]: facts_of(row) for row in rows}
         return [found[one] for one in documents if one in found]
 
-    def _named(self, every: Sequence[_Facts]) -> list[_Facts]:
+    def _named(self, every: Sequence[Facts]) -> list[Facts]:
         """Add the most frequent names, key words and terms."""
         ids = [one.id for one in every]
         words = summaries.key_words(self._workspace, ids, MOST_KEY_WORDS)
@@ -332,8 +318,8 @@ class _Reader:
         return [
             replace(
                 one,
-                names=_apart(names.get((one.id, False), ()), one.title, MOST_NAMES),
-                terms=_apart(
+                names=apart(names.get((one.id, False), ()), one.title, MOST_NAMES),
+                terms=apart(
                     [*words.get(one.id, ()), *names.get((one.id, True), ())], one.title, MOST_TERMS
                 ),
             )
@@ -342,50 +328,6 @@ class _Reader:
 
     def _rows(self, query: LiteralString, values: Mapping[str, object]) -> list[Row]:
         return run_sql(query, {"workspace": self._workspace, **values})
-
-
-def _facts(row: Row) -> _Facts:
-    id_, title, name, dated, parser, pages, length, headings, regions, metadata = row
-    path = PurePath(name)
-    found = outline(_headings(headings), length, from_json(json.loads(regions)))
-    # If a file has no title of its own, use the one at the top of the first page.
-    is_bare = title in (name, path.stem) and " " not in title
-    if is_bare and found and is_telling(found[0].title):
-        title = found[0].title
-    metadata = json.loads(metadata)
-    file_date = _ISO.match(metadata.get("published") or metadata.get("created") or "")
-    own = {" ".join(terms(one)) for one in (title, bare(title))}
-    told = [(one, " ".join(terms(bare(one.title))) in own) for one in found]
-    parts = [one for one, is_title in told if not is_title]
-    # A title that is a heading above most of the text: its parts are the document's.
-    top = next(
-        (one for one, is_title in told if is_title and one.end - one.start > length / 2), None
-    )
-    below = [one for one in parts if top and top.start < one.start < top.end]
-    return _Facts(
-        id=id_,
-        title=bare(title) or title,
-        kind=path.suffix[1:].upper(),
-        length=length,
-        pages=pages,
-        parser=parser,
-        date=str(dated) if dated else file_date[0] if file_date else "",
-        headings=tuple(below or parts),
-    )
-
-
-def _headings(written: str) -> tuple[tuple[int, str, int], ...]:
-    return tuple((level, title, start) for level, title, start in json.loads(written))
-
-
-def _apart(names: Sequence[str], title: str, most: int) -> tuple[str, ...]:
-    """Return the first few names, skipping those contained in an earlier one or in the title."""
-    kept: list[str] = []
-    for name in names:
-        own = set(terms(name))
-        if own and not any(own <= set(terms(other)) for other in (title, *kept)):
-            kept.append(name)
-    return tuple(kept[:most])
 
 
 def _quoted(one: summaries.Quote) -> OverviewSentence:

@@ -2,13 +2,14 @@
 
 The head of a description is a word for a kind of document. Meant is the document of that kind that
 the search finds first and that has the description's words, in its names rather than in its text,
-if no other one comes near it.
+if no other one comes near it. What people call a guide or a report need not be called so itself: if
+none is, it is a document with a word of the description in its names.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from pathlib import PurePath
 from typing import Final
 from uuid import UUID
@@ -25,7 +26,10 @@ ENOUGH: Final = 0.6
 SLOPE: Final = 3
 """A passage counts for its document by the inverse of its rank, counted from here."""
 
-_ANY: Final = "document|doc|file|paper|text|book|story|novel"
+_ANY: Final = (
+    "document|documentation|doc|file|paper|text|book|booklet|brochure|leaflet|story|novel|essay"
+    "|thesis|tutorial|readme"
+)
 _KINDS: Final = (
     (r"e-?mail|mail|message|letter|(?:e-?mail |mail )?thread", r"\.eml"),
     (r"minutes|meeting|mtg|notes|sync|review", ""),
@@ -41,6 +45,10 @@ _KINDS: Final = (
 """Words for a kind of document, one of which its name has, or else the endings its file may have.
 Words for what a document may say (*policy*, *procedure*, *list*) are missing."""
 KINDS: Final = "|".join(words for words, _ in _KINDS)
+_FREELY: Final = regex.compile(
+    r"manual|handbook|guide|runbook|report|article|page", regex.IGNORECASE
+)
+"""What people call a document that does not call itself so."""
 _BEHIND: Final = r"of|on|about|regarding|concerning|from|by|for|with|in|at|to"
 _LINKS: Final = frozenset(terms("about regarding concerning sent wrote written"))
 _DESCRIPTION: Final = regex.compile(
@@ -60,23 +68,42 @@ def document_described(
     description = _DESCRIPTION.fullmatch(subject)
     if description is None:
         return None
+    head = description["head"]
     words = set(terms(f"{description['before']} {description['behind'] or ''}")) - _LINKS
+    names = {one: name for one, (name, _) in known.items()}
+    of_kind = [one for one in found if _is_of_kind(head, one.title, names.get(one.document_id, ""))]
+    if of_kind:
+        is_any = regex.fullmatch(_ANY, head, regex.IGNORECASE)
+        return _meant(words, of_kind, known, kind=0 if is_any else 1)
+    return _meant(words, found, known, named=1) if _FREELY.fullmatch(head) else None
+
+
+def _meant(
+    words: AbstractSet[str],
+    found: Sequence[Hit],
+    known: Mapping[UUID, tuple[str, str]],
+    *,
+    kind: int = 0,
+    named: int = 0,
+) -> UUID | None:
+    """Return the document that has the words, ``named`` of them in its names at least; ``kind``
+    counts as that many words that it has."""
     called: dict[UUID, set[str]] = {}
     said: dict[UUID, set[str]] = {}
     nearness: dict[UUID, float] = defaultdict(float)
     for rank, hit in enumerate(found, start=SLOPE):
         name, author = known.get(hit.document_id, ("", ""))
-        if _is_of_kind(description["head"], hit.title, name):
-            one = called.setdefault(hit.document_id, set(terms(f"{hit.title}\n{name}\n{author}")))
-            said.setdefault(hit.document_id, set(one)).update(terms(hit.text))
-            nearness[hit.document_id] += 1 / rank
+        one = called.setdefault(hit.document_id, set(terms(f"{hit.title}\n{name}\n{author}")))
+        said.setdefault(hit.document_id, set(one)).update(terms(hit.text))
+        nearness[hit.document_id] += 1 / rank
     # The minutes of 16 October may be missing, and another meeting speak of it.
     numbers = {word for word in words if word.isdigit()}
-    kind = 0 if regex.fullmatch(_ANY, description["head"], regex.IGNORECASE) else 1
     scored = {
-        one: near * (len(words & said[one]) + len(words & called[one]))
+        one: near * (len(said[one] & words) + len(called[one] & words))
         for one, near in nearness.items()
-        if kind + len(words & said[one]) >= ENOUGH * (kind + len(words)) and numbers <= called[one]
+        if kind + len(said[one] & words) >= ENOUGH * (kind + len(words))
+        and numbers <= called[one]
+        and len(called[one] & words) >= named
     }
     first, second = (*sorted(scored.values(), reverse=True), 0.0, 0.0)[:2]
     is_clear = first > 0 and first >= LEAD * second

@@ -52,12 +52,15 @@ _POLITE: Final = regex.compile(
 _HERE: Final = regex.compile(
     rf" (?:in )?(?:here|this workspace|total)$|[ ,:]+(?:{_BRIEFLY})$", regex.IGNORECASE
 )
+_SUM_UP: Final = (
+    rf"(?:summari[sz]e|sum up|outline|recap|(?:an?|the)? ?{_SUMMARY} (?:of|about|on|for|from)"
+    r"|(?:the )?tl;?dr:?(?: (?:of|for|on))?|(?:walk|talk|take|run) (?:me|us) through"
+    r"(?! how | \p{L}+ing )|brief (?:me|us) on) (?P<what>.+)"
+)
 _ASKS: Final = [
     regex.compile(pattern, regex.IGNORECASE)
     for pattern in (
-        rf"(?:summari[sz]e|sum up|outline|recap|(?:an?|the)? ?{_SUMMARY} (?:of|about|on|for|from)"
-        r"|(?:the )?tl;?dr:?(?: (?:of|for|on))?|(?:walk|talk|take|run) (?:me|us) through"
-        r"(?! how | \p{L}+ing )|brief (?:me|us) on) (?P<what>.+)",
+        _SUM_UP,
         rf"(?P<what>.+?)[,:]? (?:{_BRIEFLY}|{_SUMMARY}|tl;?dr)",
         rf"what(?:'s| is| are| was| were) (?P<what>.+?) {_ADVERB}? ?about(?: in general)?",
         rf"what (?P<what>.+?) (?:is|are) {_ADVERB}? ?about",
@@ -78,7 +81,8 @@ _ASKS: Final = [
         r"|anything|something|information|info|material|documents?)? (?:on|about) (?P<what>.+)",
         r"what (?:was|were|has been|did (?:we|they)) (?:decided?|agreed?(?: on| to)?|discuss(?:ed)?"
         r"|talk(?:ed)? about|said?) (?:in|at|during) (?P<what>(?:(?! about ).)+)",
-        rf"what(?:'s| is| does| do) (?P<what>(?=.*\b(?:{KINDS})\b).+?) say(?:ing)?",
+        rf"what(?:'s| is| does| do) (?P<what>(?=.*\b(?:{KINDS})\b).+?)"
+        r" (?:say(?:ing)?|describe|explain|tell (?:me|us))",
         rf"what(?:'s| is) in (?P<what>(?=.*\b(?:{KINDS})\b)(?:(?! about ).)+)",
         r"what (?:can|do) you (?:know|say|tell (?:me|us)) (?:about|of) (?P<everything>.+)",
         r"(?:概述|概括|总结|简述|归纳|综述|介绍)(?:一下|下)?(?P<what>.*)",
@@ -127,7 +131,7 @@ _KINDS: Final = frozenset(
         "document file text article paper report book guide manual handbook story novel chapter"
         " section part page paragraph pdf epub html docx markdown tutorial called titled named"
         " about mail email e-mail message letter thread presentation deck slides sheet spreadsheet"
-        " workbook"
+        " workbook essay documentation booklet brochure leaflet thesis readme"
     )
 ) | {"文件", "文档", "文章", "报告", "手册", "一书", "这本", "本书", "一章", "章节"}
 
@@ -193,8 +197,7 @@ def subjects(question: str) -> Iterator[str]:
     """
     if len(question) > LONGEST_ASKED:
         return
-    said = _END.sub("", " ".join(question.replace("’", "'").split()))
-    said = _END.sub("", _POLITE.sub("", said))
+    said = _said(question)
     # With *here*, too: *What is in here?*
     for form, words in product(_ASKS, dict.fromkeys([said, _HERE.sub("", said)])):
         if found := form.fullmatch(words):
@@ -204,9 +207,26 @@ def subjects(question: str) -> Iterator[str]:
                 yield subject or "everything"
 
 
+def to_sum_up(question: str) -> str:
+    """Return what the question asks to sum up, a document or not; empty for any other question.
+
+    >>> to_sum_up("Sum up how the lamp is kept, please."), to_sum_up("How is the lamp kept?")
+    ('how the lamp is kept', '')
+    """
+    found = _ASKS[0].fullmatch(_said(question)) if len(question) <= LONGEST_ASKED else None
+    return str(found["what"]).strip(_QUOTES) if found else ""
+
+
+def _said(question: str) -> str:
+    """Return the question on one line, without courtesies and the mark at its end."""
+    said = _END.sub("", " ".join(question.replace("’", "'").split()))
+    asked_for: str = _END.sub("", _POLITE.sub("", said))
+    return asked_for
+
+
 def sought_in_documents(question: str) -> str:
     """Return *Ada Lind* of *Which documents mention Ada Lind?*; empty for any other question."""
-    found = _ASKS_WHERE.fullmatch(_POLITE.sub("", _END.sub("", " ".join(question.split()))))
+    found = _ASKS_WHERE.fullmatch(_said(question))
     return next(filter(None, found.groups()), "").strip(_QUOTES) if found else ""
 
 

@@ -26,6 +26,9 @@ class English:
         """List the main headings of the document just named."""
         return f"Its main parts are: {_ended('; '.join(titles))}"
 
+    def part(self, title: str, below: Sequence[str]) -> str:
+        return f"{title} ({', '.join(below)})" if below else title
+
     def mentions(self, names: Sequence[str], terms: Sequence[str]) -> str:
         said = [f"mentions {listed(names)} most often"] if names else []
         said += [f"keeps returning to {listed(terms)}"] if terms else []
@@ -68,6 +71,9 @@ class Chinese(English):
 
     def parts(self, titles: Sequence[str]) -> str:
         return f"主要部分：{'；'.join(titles)}。"
+
+    def part(self, title: str, below: Sequence[str]) -> str:
+        return f"{title}（{'、'.join(below)}）" if below else title
 
     def mentions(self, names: Sequence[str], terms: Sequence[str]) -> str:
         said = [f"最常提到{'、'.join(names)}"] if names else []

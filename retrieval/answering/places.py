@@ -16,7 +16,7 @@ from kb_project.sql import run_sql
 from kb_project.text.statements import StatementKind
 from kb_project.text.words import terms
 from retrieval.answering import ranking, sql
-from retrieval.answering.features import Candidate, length_of
+from retrieval.answering.candidates import Candidate, length_of
 from retrieval.answering.ranking import Gathered, Ranked
 from retrieval.search.query import Query
 from retrieval.search.query_features import QuestionFeatures

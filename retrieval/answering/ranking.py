@@ -34,7 +34,8 @@ from kb_project.text.statements import StatementKind
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
 from retrieval.answering import features, minutes
-from retrieval.answering.features import SCALE, Candidate, Matrix, Rarity, candidates
+from retrieval.answering.candidates import Candidate, candidates, groups_of, with_term
+from retrieval.answering.features import SCALE, Matrix, Rarity
 from retrieval.search import as_of, query_features, scope_entities, sentences, sql
 from retrieval.search.answer_kinds import (
     TOLD,
@@ -213,11 +214,11 @@ def read(gathered: Gathered, encoder: CrossEncoder | None, most: int = READ) -> 
 def texts_to_read(statements: Sequence[Candidate], among: Sequence[Candidate]) -> list[Told]:
     """Return what the cross-encoder reads: a line that introduces a list goes on with its entries,
     which are looked for among the candidates."""
-    groups = features.groups_of(among) if any(one.introduces for one in statements) else {}
+    groups = groups_of(among) if any(one.introduces for one in statements) else {}
     found = []
     for one in statements:
         entries = groups.get(one.introduces, ()) if one.introduces else ()
-        said = "; ".join(entry.said for entry in entries)
+        said = "; ".join(with_term(entry).said for entry in entries)
         heading = one.path[-1] if one.path else ""
         found.append(Told(one.hit.title, heading, one.before, f"{one.said} {said}".rstrip()))
     return found

@@ -37,6 +37,11 @@ def test_a_sentence_that_needs_the_one_before_it_is_worth_less():
     assert worth("灯塔由林德看守。") > worth("他看守灯塔。")
 
 
+def test_what_tells_the_reader_to_do_something_is_worth_less():
+    assert worth("The lamp is lit at dusk.") > worth("Hold the lamp until it is lit at dusk.")
+    assert worth("Change is good for what is lit.") > worth("To light it, open the lamp at dusk.")
+
+
 def test_an_entry_without_a_verb_is_worth_less():
     assert worth("Bram Olsen was clerk to Ada Lind.") > worth("Bram Olsen, clerk to Ada Lind.")
 

@@ -7,8 +7,9 @@ from uuid import UUID, uuid4
 
 from kb_project.text.regions import Region
 from retrieval.answering import ranking
+from retrieval.answering.candidates import candidates
 from retrieval.answering.extractive import Choice
-from retrieval.answering.features import Rarity, candidates
+from retrieval.answering.features import Rarity
 from retrieval.answering.ranking import Gathered, Ranked, Ranking
 from retrieval.search import query_features
 from retrieval.search.results import Hit

@@ -38,6 +38,15 @@ def test_one_that_may_be_it_as_well_comes_second():
     assert said(choice) == ["Ada Lind keeps the light.", "The lamp burns oil by night."]
 
 
+def test_what_is_summed_up_takes_more_statements_even_after_a_clear_one():
+    made = gathered("how the light is kept", hit(KEEPERS))
+    ranking = ranking_of(made, shares=[SURE, 0.09, 0.07], probability=1.0)
+
+    choice = extractive.choose(made, ranking, most=extractive.MOST_SUMMED_UP)
+
+    assert len(choice.chosen) == 3
+
+
 def test_one_that_says_the_same_is_no_second():
     text = (
         "Ada Lind keeps the light of Skarrow. Ada Lind keeps the Skarrow light. It burns oil now."
@@ -323,6 +332,28 @@ def test_a_definition_is_given_with_the_term_that_it_defines():
 
     assert one.candidate.said == "live_dangerously: Asks nobody before mail is deleted for good."
     assert one.candidate.start == start
+
+
+def defined(text, *names):
+    return tuple(
+        Region(RegionKind.HEADING, start, start + len(name), LABEL)
+        for name in names
+        for start in [text.index(f"{name}\n")]
+    )
+
+
+@pytest.mark.parametrize("words", [4, 300])
+def test_defined_terms_below_a_line_that_introduces_them_are_a_list(words):
+    wick, lamp = " ".join(["Trims"] * words) + ".", "Lights it at dusk. It needs oil."
+    text = f"The programs of the tower are:\n\nwick\n{wick}\n\nlamp\n{lamp}"
+    found = hit(text, regions=defined(text, "wick", "lamp"))
+    made = gathered("Which programs of the tower are there?", found)
+    shares = [1 / len(made.statements)] * len(made.statements)
+
+    choice = extractive.choose(made, ranking_of(made, shares=shares, probability=1.0))
+
+    whole = [f"wick: {wick}", "lamp: Lights it at dusk."]
+    assert said(choice) == (whole if words < 100 else ["wick", "lamp"])
 
 
 def test_he_may_come_later_in_the_sentence():

@@ -7,7 +7,7 @@ import pytest
 from kb_project.text.regions import Region, RegionKind
 from kb_project.text.statements import StatementKind
 from retrieval.answering import features
-from retrieval.answering.features import candidates, groups_of, length_of
+from retrieval.answering.candidates import HAN_PER_WORD, candidates, groups_of, length_of
 from tests.retrieval.answering.passages import gathered, hit
 
 
@@ -39,7 +39,7 @@ def test_a_small_number_in_words_is_the_same_in_figures(asked: str, told: str):
 
 
 def test_a_number_in_words_and_in_figures_counts_once_each():
-    [said] = features.candidates([hit("Of five wicks the keeper trimmed 5.")])
+    [said] = candidates([hit("Of five wicks the keeper trimmed 5.")])
 
     counts = features.indexed(said).counts
 
@@ -118,7 +118,7 @@ def test_passages_count_by_their_rank():
 
 def test_chinese_is_measured_in_words_of_about_as_much():
     assert length_of("The lamp burns oil") == 4
-    assert length_of("灯塔烧油灯塔烧油") == pytest.approx(8 / features.HAN_PER_WORD + 1)
+    assert length_of("灯塔烧油灯塔烧油") == pytest.approx(8 / HAN_PER_WORD + 1)
 
 
 def test_offsets_are_those_of_the_document():

@@ -69,6 +69,8 @@ def asked_of(workspace: Workspace, question: str) -> Target | None:
     ("What was agreed in the meeting in October?", "autumn.txt"),
     ("what's the contract with the oil merchant about, in short", "oil.docx"),
     ("tl;dr of the document about colza oil", "oil.docx"),
+    ("What does the e-mail about the night watch describe?", "rates.eml"),
+    ("sum up the guide to the boat and its crew", "boat.eml"),
 ])  # fmt: skip
 def test_a_document_is_meant_by_its_kind_its_author_and_what_it_says(
     skarrow: Workspace, question: str, name: str
@@ -83,6 +85,8 @@ def test_a_document_is_meant_by_its_kind_its_author_and_what_it_says(
 
 @pytest.mark.parametrize("question", [
     "sum up the report on the volcano",
+    "sum up the guide to the volcano of Skarrow",
+    "sum up the handbook of tarring ropes",
     "summary of the mail about dragons",
     "summarise the document about colza dragons",
     "main points of the meeting",
