@@ -14,7 +14,8 @@ import pytest
 
 from kb_project.env import child_environment
 from tests.data_folders import make_migrated, new_root
-from tests.ingestion.pipeline.test_kill import House, wait_for
+from tests.ingestion.pipeline.test_kill import House
+from tests.patience import wait_until
 from tests.provider import Provider, Seen
 from tests.provider_answers import answer_for
 
@@ -78,11 +79,11 @@ def test_workers_killed_on_the_way_ask_nothing_twice(house: ModelHouse):
     kills = 0
     for answered in (3, 15):
         house.start_workers()
-        wait_for(lambda answered=answered: house.query(DONE)[0][0] >= answered)
+        wait_until(lambda answered=answered: house.query(DONE)[0][0] >= answered)
         house.kill_workers()
         kills += 1
     house.start_workers()
-    wait_for(house.is_done)
+    wait_until(house.is_done)
 
     assert house.query(DONE_TWICE) == []
     assert house.query(UNREAD) == [(0,)]

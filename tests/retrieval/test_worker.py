@@ -23,6 +23,7 @@ from retrieval.evaluation import runs
 from retrieval.models import AnswerState
 from retrieval.search.reporting import EventKind
 from retrieval.worker import new_worker
+from tests.patience import PATIENCE, wait_until
 from tests.retrieval.answering.asked import (
     call_of,
     events_of,
@@ -37,8 +38,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("fake_embedder"),
 ]
-
-PATIENCE = 20.0
 
 
 @pytest.fixture
@@ -83,13 +82,6 @@ def in_thread(work: Callable[[], None]) -> Callable[[], None]:
             connections.close_all()
 
     return run
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline, "It did not happen."
-        time.sleep(0.02)
 
 
 def wait_for(answer, state):

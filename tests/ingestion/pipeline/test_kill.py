@@ -11,8 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, LiteralString
 
@@ -29,13 +28,13 @@ from tests.data_folders import make_migrated, new_root
 from tests.databases import clone, drop_database
 from tests.ingestion.content import assert_same, content
 from tests.ingestion.papers import write_papers
+from tests.patience import wait_until
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
 LANES = ("main", "embedding", "refreshing")
 KEPT = "kept"
-PATIENCE = 180.0
 
 IS_DONE: LiteralString = """
 SELECT (SELECT count(*) FROM ingestion_ingestionjob WHERE state IN ('pending', 'running')) = 0
@@ -144,13 +143,6 @@ class House:
         return child_environment(CONCORDANCE_DATA_DIR=str(self.data), EMBEDDER="fake")
 
 
-def wait_for(happens: Callable[[], bool], *, patience: float = PATIENCE) -> None:
-    deadline = time.monotonic() + patience
-    while not happens():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
-
-
 @pytest.fixture(scope="module")
 def built() -> Iterator[House]:
     folder = new_root("kb kill ")
@@ -169,7 +161,7 @@ def calm(built: House) -> dict[str, list[tuple[Any, ...]]]:
     built.ingest()
     built.keep()
     built.start_workers()
-    wait_for(built.is_done)
+    wait_until(built.is_done)
     built.kill_workers()
     return built.content()
 
@@ -200,13 +192,13 @@ def test_workers_killed_in_the_middle_go_on_when_they_are_started_again(
     unfinished = []
     for stage, count in (("extract", 3), ("resolve", 7), ("describe", 1)):
         waiting.start_workers()
-        wait_for(lambda stage=stage, count=count: waiting.done(stage) >= count)
+        wait_until(lambda stage=stage, count=count: waiting.done(stage) >= count)
         waiting.kill_workers()
         unfinished.append(not waiting.is_done())
     # On a busy machine, the last of them may come too late.
     assert any(unfinished)
     waiting.start_workers()
-    wait_for(waiting.is_done)
+    wait_until(waiting.is_done)
 
     assert_same(waiting.content(), calm)
     waiting.manage("checkgraph", "--workspace", "papers")
@@ -216,16 +208,16 @@ def test_workers_go_on_by_themselves_after_one_of_their_processes_and_the_databa
     waiting: House, calm: dict[str, list[tuple[Any, ...]]]
 ):
     waiting.start_workers()
-    wait_for(lambda: waiting.done("extract") >= 3)
+    wait_until(lambda: waiting.done("extract") >= 3)
 
     [sentinel] = children_of(waiting.workers["main"].pid)
     busy, *_others = children_of(sentinel)
     os.kill(busy, signal.SIGKILL)
-    wait_for(lambda: not is_running(sentinel))  # all of them are replaced
+    wait_until(lambda: not is_running(sentinel))  # all of them are replaced
     for stage, count in (("resolve", 8), ("describe", 1)):
-        wait_for(lambda stage=stage, count=count: waiting.done(stage) >= count)
+        wait_until(lambda stage=stage, count=count: waiting.done(stage) >= count)
         waiting.kill_postgres()
-    wait_for(waiting.is_done)
+    wait_until(waiting.is_done)
 
     assert_same(waiting.content(), calm)
     waiting.manage("checkgraph", "--workspace", "papers")
@@ -234,13 +226,13 @@ def test_workers_go_on_by_themselves_after_one_of_their_processes_and_the_databa
 def test_nothing_of_a_worker_outlives_its_first_process(house: House):
     house.start_workers()
     first = house.workers["main"].pid
-    wait_for(lambda: sum(map(len, map(children_of, children_of(first)))) >= 3)
+    wait_until(lambda: sum(map(len, map(children_of, children_of(first)))) >= 3)
     [sentinel] = children_of(first)
     family = [sentinel, *children_of(sentinel)]
 
     os.kill(first, signal.SIGKILL)
 
-    wait_for(lambda: not any(is_running(pid) for pid in family), patience=10)
+    wait_until(lambda: not any(is_running(pid) for pid in family))
 
 
 def children_of(pid: int) -> list[int]:

@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 
 from kb_project.jobs.notify import Call, Party, call_in, call_to
 from kb_project.jobs.worker import FairQueue
+from tests.patience import PATIENCE
 
 A, B, C = UUID(int=1), UUID(int=2), UUID(int=3)
-PATIENCE = 10.0
 
 
 def call(workspace: UUID, person: int | None = None) -> Call:

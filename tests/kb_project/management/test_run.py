@@ -23,12 +23,12 @@ from kb_project.database.embedded import running
 from kb_project.database.server import processes_in
 from kb_project.env import child_environment
 from tests.kb_project.database.conftest import folder as folder, kill_all, new_folder
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
 PORT, OTHER_PORT = 18600, 18601
-SECONDS = 90.0
 READY = r"is ready: +(http://\S+)"
 
 
@@ -50,7 +50,7 @@ class Run:
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """The first new line that has the pattern."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             try:
                 self.seen.append(self.lines.get(timeout=0.5))
@@ -85,7 +85,7 @@ def migrated() -> Iterator[tuple[Path, str]]:
     """A folder with the database that a command made in it, and what the command said."""
     with new_folder() as data_dir:
         process = command(data_dir, "createworkspace", "Merrow Sound")
-        said, _ = process.communicate(timeout=SECONDS)
+        said, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, said
         embedded.stop(data_dir / "postgres")
         yield data_dir, said
@@ -114,13 +114,13 @@ def running_on(data_dir: Path, port: int) -> Iterator[Run]:
     finally:
         run.process.send_signal(signal.SIGTERM)
         try:
-            run.process.wait(20)
+            run.process.wait(PATIENCE)
         finally:
             run.process.kill()
 
 
 def status(address: str) -> int:
-    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=60)
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=PATIENCE)
     connection.request("GET", "/accounts/login/")
     answer = connection.getresponse()
     answer.read()
@@ -145,7 +145,7 @@ def test_from_nothing_to_a_page_and_back_to_nothing(folder: Path):
         assert running(run.data_dir / "postgres") is not None
 
         run.process.send_signal(signal.SIGINT)
-        assert run.process.wait(SECONDS) == 0
+        assert run.process.wait(PATIENCE) == 0
         assert processes_in(run.data_dir / "postgres") == []
 
 
@@ -169,7 +169,7 @@ def test_a_command_before_the_first_start_makes_the_database(migrated: tuple[Pat
 
 def test_a_second_start_names_the_first_one(served: Served):
     second = start(served.run.data_dir, OTHER_PORT)
-    said, _ = second.communicate(timeout=60)
+    said, _ = second.communicate(timeout=PATIENCE)
 
     assert second.returncode == 1
     assert f"already running here: {served.address}" in said

@@ -26,6 +26,7 @@ from kb_project.supervisor.startup import (
 from kb_project.supervisor.supervisor import DatabaseGuard, how_it_ended
 from kb_project.supervisor.watchman import groups_left
 from tests.kb_project.database.conftest import folder as folder, kill_all
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -121,7 +122,7 @@ def test_the_welcome_waits_for_an_answer_of_any_kind():
         with connection:
             connection.recv(1000)
             connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-            assert answered.wait(5)
+            assert answered.wait(PATIENCE)
 
 
 def test_the_watchman_forgets_groups_that_ended_in_order():
@@ -179,7 +180,7 @@ def test_the_guard_leaves_a_server_running_that_was_there_before(folder):
 def test_a_listening_socket_answers_nobody_until_it_is_served():
     with (
         open_listener("127.0.0.1", 18520) as listening,
-        socket.create_connection(listening.getsockname(), 1) as client,
+        socket.create_connection(listening.getsockname(), PATIENCE) as client,
     ):
         client.settimeout(0.1)
         with pytest.raises(TimeoutError):

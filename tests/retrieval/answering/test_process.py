@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -22,6 +21,7 @@ from retrieval.conversations import asking
 from retrieval.models import Answer, AnswerState
 from tests import rows
 from tests.api import address, client
+from tests.patience import PATIENCE, wait_until
 from tests.provider import Provider
 from tests.retrieval.answering.asked import KEEPERS, events_of, fresh, kinds_of, queue
 from tests.rows import Cast
@@ -35,8 +35,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("fake_embedder"),
 ]
-
-PATIENCE = 180.0
 
 
 class Worker:
@@ -83,13 +81,6 @@ def database_url() -> str:
     place = connection.get_connection_params()
     options = urlencode({"host": place["host"], "passfile": place["passfile"]})
     return f"postgres://{place['user']}@/{place['dbname']}?{options}"
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline, "It did not happen."
-        time.sleep(0.05)
 
 
 def wait_for(answer: Answer, *states: AnswerState) -> Answer:

@@ -14,8 +14,9 @@ from retrieval.answering import flow, jobs, scheduler
 from retrieval.conversations import asking
 from retrieval.models import AnswerState
 from retrieval.worker import new_worker
+from tests.patience import PATIENCE, wait_until
 from tests.retrieval.answering.asked import fresh, kinds_of, make_asked_cast, queue
-from tests.retrieval.test_worker import PATIENCE, serving, wait_for, wait_until
+from tests.retrieval.test_worker import serving, wait_for
 from workspaces import access
 
 pytestmark = [
