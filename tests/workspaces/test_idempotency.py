@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from kb_project.errors import ConflictError
 from tests import rows
+from tests.patience import PATIENCE
 from workspaces import access, sql
 from workspaces.idempotency import LONGEST_KEY, REPLAYED, ApiRequest, forget_old_answers, once
 from workspaces.models import StoredReply, User, Workspace
@@ -38,7 +39,7 @@ class Counted(APIView):
         self.done.append(request.data)
         if self.entered and self.goes_on:
             self.entered.set()
-            self.goes_on.wait(20)
+            self.goes_on.wait(PATIENCE)
         if self.refuses:
             raise ConflictError("Not now.")
         return Response({"number": len(self.done)}, 201, headers={"ETag": '"3"', "X-Other": "1"})
@@ -251,7 +252,7 @@ def two_at_once(done: list[Any], *, refuses: bool, waits: float) -> tuple[Any, A
     )
     second = Beside(done, cast.alice, cast.workspace)
     first.start()
-    entered.wait(20)
+    assert entered.wait(PATIENCE)
     second.start()
     second.join(waits)
     goes_on.set()
@@ -280,7 +281,7 @@ def test_it_is_carried_out_where_the_first_fails(done: list[Any]):
 def test_it_does_not_wait_for_ever(done: list[Any], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sql, "WAIT_BRIEFLY", "SET LOCAL lock_timeout = '100ms'")
 
-    first, second = two_at_once(done, refuses=False, waits=20)
+    first, second = two_at_once(done, refuses=False, waits=PATIENCE)
 
     assert (first.status_code, second.status_code) == (201, 409)
     assert second.data["code"] == "in_progress"

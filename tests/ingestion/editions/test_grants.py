@@ -15,6 +15,7 @@ from ingestion.models import Collection, CollectionGrant
 from kb_project.errors import ConflictError, InputError, NotFoundError
 from tests import rows
 from tests.ingestion.editions.conftest import Team
+from tests.patience import PATIENCE
 from workspaces import access
 from workspaces.models import AuditEvent, Group
 from workspaces.people import members
@@ -177,7 +178,7 @@ def test_two_people_who_edit_the_same_grants_at_once_leave_what_one_of_them_want
 
     def give(may_edit: bool) -> None:
         try:
-            meet.wait(10)
+            meet.wait(PATIENCE)
             grants.grant_give(**on_court(team), membership_id=bob.pk, may_edit=may_edit)
         except Exception as error:  # noqa: BLE001  whatever a person would see
             problems.append(error)
@@ -188,7 +189,7 @@ def test_two_people_who_edit_the_same_grants_at_once_leave_what_one_of_them_want
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
 
     assert problems == []
     with access.in_workspace(team.workspace.pk):
@@ -208,7 +209,7 @@ def test_a_grant_taken_back_twice_at_once_is_taken_once(team: Team):
 
     def take() -> None:
         try:
-            meet.wait(10)
+            meet.wait(PATIENCE)
             grants.grant_take(**on_court(team), grant_id=row.pk)
             outcomes.append("taken")
         except NotFoundError:
@@ -220,7 +221,7 @@ def test_a_grant_taken_back_twice_at_once_is_taken_once(team: Team):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
 
     assert sorted(outcomes) == ["gone", "taken"]
     assert actions(team).count("grant_taken") == 1

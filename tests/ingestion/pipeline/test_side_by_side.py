@@ -15,6 +15,7 @@ from ingestion.stage import StageOutcome
 from kb_project.errors import ParseError
 from tests import rows
 from tests.ingestion.jobs import add, fresh, pretended, refreshes, states
+from tests.patience import PATIENCE
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -22,7 +23,6 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("media", "fake_embedder"),
 ]
-PATIENCE = 20.0
 
 
 @pytest.fixture

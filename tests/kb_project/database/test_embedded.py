@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from kb_project.database.embedded import ensure, postmaster_pid, running, stop
 from kb_project.database.server import is_alive, processes_in
 from kb_project.errors import UnavailableError
 from tests.kb_project.database.conftest import Row, kill_all, query
+from tests.patience import PATIENCE, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -49,20 +49,13 @@ def with_a_row(data: Path) -> embedded.Server:
     return server
 
 
-def wait_until(gone: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not gone():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 def rows(server: embedded.Server) -> list[Row]:
     return query(server, "select id from kept")
 
 
 def test_six_processes_at_once_get_one_server(folder):
     starters = [ensure_elsewhere(folder / "data") for _ in range(6)]
-    answers = [starter.communicate(timeout=60)[0].strip() for starter in starters]
+    answers = [starter.communicate(timeout=PATIENCE)[0].strip() for starter in starters]
 
     server = running(folder / "data")
     assert server is not None
@@ -120,7 +113,11 @@ def test_a_pid_file_that_names_another_process_is_not_believed(initialised):
     server = with_a_row(initialised / "data")
     kill_all(server.data_dir)
     pid_file = server.data_dir / "postmaster.pid"
-    with subprocess.Popen(["/bin/sleep", "60"]) as bystander:
+    with (
+        subprocess.Popen(["/bin/sleep", "6000"]) as bystander,
+        contextlib.ExitStack() as at_the_end,
+    ):
+        at_the_end.callback(bystander.kill)
         lines = pid_file.read_text().splitlines()
         pid_file.write_text("\n".join([str(bystander.pid), *lines[1:]]) + "\n")
 
@@ -128,7 +125,6 @@ def test_a_pid_file_that_names_another_process_is_not_believed(initialised):
         stop(initialised / "data")
 
         assert is_alive(bystander.pid)
-        bystander.kill()
 
 
 def test_a_socket_left_behind_does_not_keep_the_server_from_starting(initialised):
@@ -141,9 +137,7 @@ def test_a_socket_left_behind_does_not_keep_the_server_from_starting(initialised
 
 def test_killed_while_being_made_it_is_made_again(folder):
     starter = ensure_elsewhere(folder / "data")
-    deadline = time.monotonic() + 30
-    while not list(folder.glob("data.init-*/PG_VERSION")) and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until(lambda: list(folder.glob("data.init-*/PG_VERSION")), every=0.005)
     # Its initdb goes with it: left alone, that one would write into its folder for a while yet.
     making = psutil.Process(starter.pid).children(recursive=True)
     starter.kill()
@@ -297,20 +291,19 @@ def test_both_extensions_are_in_the_bundled_server(initialised):
 
 def test_a_zombie_is_not_a_living_process(folder):
     with subprocess.Popen(["/bin/true"]) as child:
-        time.sleep(0.2)
-
-        assert not is_alive(child.pid)
+        wait_until(lambda: not is_alive(child.pid))
     assert processes_in(folder) == []
 
 
 def test_a_server_that_recovers_slowly_is_waited_for_and_left_alone(initialised, monkeypatch):
     server = with_a_row(initialised / "data")
-    monkeypatch.setattr(embedded, "SECONDS_TO_CONNECT", 1)
     pid = postmaster_pid(server)
     os.kill(pid, signal.SIGSTOP)
     try:
-        with pytest.raises(UnavailableError, match="does not answer"):
-            ensure(initialised / "data", patience=0.5)
+        with monkeypatch.context() as patch:
+            patch.setattr(embedded, "SECONDS_TO_CONNECT", 1)
+            with pytest.raises(UnavailableError, match="does not answer"):
+                ensure(initialised / "data", patience=0.5)
         assert (server.data_dir / "postmaster.pid").exists()
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -329,7 +322,7 @@ def test_a_process_of_low_priority_lets_another_one_start_the_server(folder):
     time.sleep(1)
     server = ensure(folder / "data")
 
-    assert patient.communicate(timeout=60)[0].strip() == str(server.socket_dir)
+    assert patient.communicate(timeout=PATIENCE)[0].strip() == str(server.socket_dir)
     postmaster = postmaster_pid(server)
     assert os.getpriority(os.PRIO_PROCESS, postmaster) == os.getpriority(os.PRIO_PROCESS, 0)
 

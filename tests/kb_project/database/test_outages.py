@@ -13,6 +13,7 @@ from kb_project.database import outages
 from kb_project.database.outages import ATTEMPTS, retried, through_outages
 from kb_project.sql import run_sql
 from tests import rows
+from tests.patience import PATIENCE
 from workspaces.models import Workspace
 
 NO_PAUSE = (0.0, 0.0, 0.0)
@@ -154,7 +155,7 @@ class Renaming(threading.Thread):
         run_sql(RENAME, {"pk": first.pk, "name": first.name})
         if not self.has_begun:
             self.has_begun = True
-            self.all_hold_one.wait(20)
+            self.all_hold_one.wait(PATIENCE)
         for other in others:
             run_sql(RENAME, {"pk": other.pk, "name": first.name})
 

@@ -15,8 +15,7 @@ from django.db import connections
 
 from kb_project.asgi import InOneThread
 from kb_project.http.limits import BoundedProtocol
-
-PATIENCE = 20.0
+from tests.patience import PATIENCE
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from django_q.conf import Conf
 from django_q.models import OrmQ
 
 from kb_project.jobs.cluster import Queue
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -48,7 +49,7 @@ def test_an_entry_that_another_worker_is_taking_is_passed_over():
 
     with transaction.atomic(), ThreadPoolExecutor(1) as pool:
         assert take() == ["first"]
-        assert pool.submit(take_elsewhere).result(timeout=20) == ["second"]
+        assert pool.submit(take_elsewhere).result(timeout=PATIENCE) == ["second"]
 
 
 def test_an_entry_is_taken_again_when_its_time_is_over():

@@ -8,6 +8,7 @@ import uuid
 import pytest
 
 from retrieval.search.walk import ProcessCache
+from tests.patience import PATIENCE
 
 WORKSPACES = [uuid.UUID(int=number) for number in range(4)]
 
@@ -60,7 +61,7 @@ def test_of_several_that_ask_at_once_one_makes_it(cache: ProcessCache):
 
     def make() -> list[int]:
         entered.set()
-        waiting.wait(10)
+        waiting.wait(PATIENCE)
         made.append(1)
         return made
 
@@ -70,10 +71,10 @@ def test_of_several_that_ask_at_once_one_makes_it(cache: ProcessCache):
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
-    entered.wait(10)
+    assert entered.wait(PATIENCE)
     waiting.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE)
 
     assert made == [1]
 

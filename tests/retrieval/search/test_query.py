@@ -18,6 +18,7 @@ from retrieval.search.query import (
     checked_top_k,
     clean_question,
 )
+from tests.patience import PATIENCE
 
 
 @pytest.mark.parametrize("question", ["", "   \n", "?!…", "。？", "🙂 🙂", "\0", "\ud800"])
@@ -80,7 +81,7 @@ class MeetingEmbedder(FakeEmbedder):
         self.meeting = threading.Barrier(2)
 
     def embed_question(self, text):
-        self.meeting.wait(timeout=10)
+        self.meeting.wait(PATIENCE)
         return super().embed_question(text)
 
 

@@ -16,6 +16,7 @@ from pytest_django import Settings
 
 from kb_project.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from tests import rows
+from tests.patience import PATIENCE
 from tests.workspaces.people.invited import HOST, change, invite, mailed, opened, role_of, token_in
 from workspaces import access
 from workspaces.models import Invitation, InvitationState, Membership, Role, User
@@ -174,7 +175,7 @@ def test_two_people_who_accept_one_link_at_once_do_not_both_join():
 
     def accept(person: User) -> None:
         try:
-            meet.wait(10)
+            meet.wait(PATIENCE)
             invitations.invitation_accept(invitation=found, user=person)
         except ConflictError:
             pass
@@ -185,7 +186,7 @@ def test_two_people_who_accept_one_link_at_once_do_not_both_join():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
 
     joined = [person for person in people if role_of(cast.workspace, person)]
     assert len(joined) == 1

@@ -12,6 +12,7 @@ from django.db import connections
 from ingestion.models import Document
 from kb_project.errors import ConflictError, ForbiddenError, NotFoundError
 from tests import rows
+from tests.patience import PATIENCE
 from workspaces import access
 from workspaces.models import (
     AuditAction,
@@ -208,7 +209,7 @@ def test_two_owners_who_leave_at_once_do_not_both_go():
 
     def leave(person: User) -> None:
         try:
-            meet.wait(10)
+            meet.wait(PATIENCE)
             with suppress(ConflictError):
                 members.member_leave(workspace=cast.workspace, user=person)
         finally:
@@ -218,7 +219,7 @@ def test_two_owners_who_leave_at_once_do_not_both_go():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
 
     assert list(roles(cast.workspace).values()).count("owner") == 1
 
@@ -232,7 +233,7 @@ def test_two_owners_who_demote_each_other_at_once_leave_one():
 
     def demote(person: User, other: User) -> None:
         try:
-            meet.wait(10)
+            meet.wait(PATIENCE)
             with suppress(ConflictError, ForbiddenError):
                 members.role_set(
                     workspace=cast.workspace,
@@ -248,7 +249,7 @@ def test_two_owners_who_demote_each_other_at_once_leave_one():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
 
     assert sorted(roles(cast.workspace).values()) == ["owner", "viewer", "viewer"]
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from kb_project.errors import BudgetError
 from tests import rows
 from tests.kb_project.llm.asking import chat_with, request
+from tests.patience import PATIENCE
 from tests.workspaces.models_rows import MODEL, a_call, an_outcome, budget, ledger, set_price
 from workspaces import access
 from workspaces.language_models import services as language_model_services
@@ -136,7 +137,7 @@ def test_workers_that_ask_the_same_at_the_same_moment_do_not_get_in_each_others_
             store = TableCallStore(workspace.pk)
             for _ in range(5):
                 ids = store.open_calls([a_call(key) for key in mine])
-                meet.wait(20)
+                meet.wait(PATIENCE)
                 store.settle(ids, [an_outcome() for _ in mine])
         except BaseException as error:  # noqa: BLE001 - whatever a thread dies of is the finding
             errors.append(error)

@@ -17,6 +17,7 @@ from kb_project.errors import BudgetError
 from kb_project.llm.ports import CallOutcome
 from tests import rows
 from tests.api import address, client
+from tests.patience import PATIENCE
 from tests.workspaces.models_rows import MODEL, a_call, an_outcome, budget, ledger, set_price
 from tests.workspaces.pages import signed_in
 from workspaces import access
@@ -276,9 +277,9 @@ def test_several_processes_never_exceed_a_limit(settings):
     processes = [context.Process(target=in_a_process, args=values) for _ in range(4)]
     for process in processes:
         process.start()
-    opened = [found.get(timeout=60) for _ in processes]
+    opened = [found.get(timeout=PATIENCE) for _ in processes]
     for process in processes:
-        process.join(60)
+        process.join(PATIENCE)
 
     assert sum(opened) == 5
     assert spent(CapKind.TOTAL) == 5 * MOST
