@@ -8,6 +8,8 @@ import threading
 from types import TracebackType
 from typing import Final
 
+from tests.patience import PATIENCE
+
 BYE: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 
@@ -38,7 +40,7 @@ class Listener:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(5)
+        self._thread.join(PATIENCE)
 
     def _serve(self) -> None:
         while True:
@@ -48,6 +50,6 @@ class Listener:
                 return
             self.connections += 1
             with call, contextlib.suppress(OSError):
-                call.settimeout(5)
+                call.settimeout(PATIENCE)
                 self.heard.append(call.recv(65_536))
                 call.sendall(self._reply)

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from kb_project.llm import http
+from tests.patience import NEVER, PATIENCE
 from tests.prompt_cache import PromptCache, text_of
 from tests.provider_answers import ANSWERS, answer_for, embedded, reranked, reranked_by_tei
 
@@ -115,7 +116,7 @@ class Script:
     is_down: bool = False
     usage: dict[str, Any] = field(default_factory=dict)
     caches: PromptCache | None = None
-    hang_seconds: float = 30.0
+    hang_seconds: float = NEVER
     _answers: list[tuple[re.Pattern[str], Answer]] = field(default_factory=list)
     _faults: dict[str, deque[str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -199,7 +200,7 @@ class Provider:
         self._server.server_close()
         self._server.hang_up()
         close_clients()
-        self._thread.join(5)
+        self._thread.join(PATIENCE)
 
 
 def close_clients() -> None:

@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.patience import PATIENCE
 from tests.provider import KEY, Provider
 from tests.provider_answers import answer_for, filled
 
@@ -20,7 +21,7 @@ def asked(server: Provider, text: str = "Hello.") -> tuple[int, dict[str, Any], 
     """Status, answer and Retry-After."""
     body = json.dumps({"messages": [{"role": "user", "content": text}]})
     place = urlsplit(server.url)
-    line = http.client.HTTPConnection(place.netloc, timeout=10)
+    line = http.client.HTTPConnection(place.netloc, timeout=PATIENCE)
     with closing(line):
         line.request("POST", "/v1/chat/completions", body, {"Authorization": f"Bearer {KEY}"})
         answer = line.getresponse()

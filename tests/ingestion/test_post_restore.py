@@ -29,6 +29,7 @@ from retrieval.models import Answer, AnswerState, Question
 from tests import backups, rows
 from tests.backups import answers, drifts, fresh_database
 from tests.ingestion.jobs import add
+from tests.patience import PATIENCE
 from workspaces import access
 from workspaces.models import User, Workspace
 
@@ -37,7 +38,6 @@ pytestmark = [
     pytest.mark.usefixtures("media", "fake_embedder"),
 ]
 TEXT = "Ada Lind keeps light {0} of Skarrow.\n\nBo Strand sells oil {0} to Ada Lind."
-PATIENCE = 60.0
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from kb_project.llm.policy import Retry, RetryPolicy
 from kb_project.llm.probe import probe
 from kb_project.llm.rerankers import EndpointReranker
 from tests.listener import Listener
+from tests.patience import PATIENCE
 from tests.provider import close_clients
 
 PUBLIC = "93.184.215.14"
@@ -123,7 +124,7 @@ def names(monkeypatch) -> dict[str, list[str]]:
     return known
 
 
-def asked(endpoint: str, *, timeout: float = 3, is_operators: bool = False) -> EndpointError:
+def asked(endpoint: str, *, timeout: float = PATIENCE, is_operators: bool = False) -> EndpointError:
     connection = Connection(endpoint, "key", is_operators=is_operators)
     with pytest.raises(EndpointError) as raised:
         connection.ask(CHAT, {"model": "m", "messages": []}, timeout, used=Support())
@@ -137,7 +138,7 @@ def test_a_refused_address_is_neither_saved_nor_connected_to(listener: Listener,
 
     assert not egress.may_connect(endpoint)
     with egress.http_client() as client, pytest.raises((httpx2.ConnectError, httpx2.InvalidURL)):
-        client.get(endpoint, timeout=3)
+        client.get(endpoint, timeout=PATIENCE)
     assert listener.connections == 0
 
 
@@ -215,7 +216,7 @@ def test_of_several_addresses_only_the_allowed_are_tried(listener, names, settin
     names["models.internal"] = ["10.0.0.1 ::1 127.0.0.1"]
 
     with egress.http_client() as client:
-        answer = client.get(f"http://models.internal:{listener.port}/", timeout=3)
+        answer = client.get(f"http://models.internal:{listener.port}/", timeout=PATIENCE)
 
     assert answer.status_code == 200
     assert f"Host: models.internal:{listener.port}".encode() in listener.heard[0]
@@ -224,7 +225,7 @@ def test_of_several_addresses_only_the_allowed_are_tried(listener, names, settin
 def test_a_look_up_without_an_answer_ends(monkeypatch):
     never = threading.Event()
     monkeypatch.setattr(egress, "RESOLVE_SECONDS", 0.05)
-    monkeypatch.setattr(egress, "_looked_up", lambda *_: never.wait(5) and [])
+    monkeypatch.setattr(egress, "_looked_up", lambda *_: never.wait(PATIENCE) and [])
 
     assert egress.resolve("slow.example", 80) == []
     never.set()
@@ -237,7 +238,7 @@ def test_a_redirect_is_not_followed(settings, listener):
     with Listener(moved + elsewhere + b"\r\n\r\n") as first:
         settings.MODEL_HOSTS_ALLOWED = [f"localhost:{first.port}"]
         with egress.http_client() as client:
-            answer = client.get(f"http://localhost:{first.port}/", timeout=3)
+            answer = client.get(f"http://localhost:{first.port}/", timeout=PATIENCE)
 
     assert (answer.status_code, first.connections, listener.connections) == (307, 1, 0)
 
@@ -247,7 +248,7 @@ def test_a_proxy_of_the_environment_is_not_asked(listener, monkeypatch, name: st
     monkeypatch.setenv(name, f"http://127.0.0.1:{listener.port}")
 
     with egress.http_client() as client, pytest.raises(httpx2.ConnectError):
-        client.get("http://models.invalid/", timeout=3)
+        client.get("http://models.invalid/", timeout=PATIENCE)
 
     assert listener.connections == 0
 

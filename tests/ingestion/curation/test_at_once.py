@@ -21,6 +21,7 @@ from kb_project.errors import ConflictError, KBError, PreconditionError
 from tests import rows
 from tests.ingestion.curation.papers import Desk
 from tests.ingestion.stages.resolve.said import Said, paper, run
+from tests.patience import PATIENCE
 from workspaces import access
 from workspaces.models import Role
 from workspaces.people import services as people_services
@@ -43,7 +44,7 @@ class Hand(threading.Thread):
 
     def run(self) -> None:
         try:
-            self.gun.wait(60)
+            self.gun.wait(PATIENCE)
             self.event = self.do(self.desk.change(expected=self.expected))
         except Exception as error:  # noqa: BLE001  # the test looks at every one of them
             self.error = error

@@ -15,6 +15,7 @@ from ingestion.extractors.situating import (
     situate,
 )
 from kb_project.llm.tokens import count_tokens
+from tests.patience import PATIENCE
 
 CODE = """\
 class Executor:
@@ -88,13 +89,13 @@ def test_a_context_never_drowns_its_chunk():
     assert len(context) <= LONGEST_CONTEXT
 
 
-def test_a_huge_line_costs_nothing():
+def test_a_huge_line_costs_no_hours():
     text = " " * 2_000_000 + "x" * 2_000_000
     started = time.perf_counter()
 
     situate(text, title="t", headings=[], start=3_000_000, end=3_001_000)
 
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < PATIENCE
 
 
 CHUNK = "Bo Strand sells oil."

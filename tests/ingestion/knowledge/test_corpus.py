@@ -21,6 +21,7 @@ from ingestion.models import (
 from kb_project.llm.fake import FakeEmbedder
 from kb_project.sql import run_sql
 from tests import rows
+from tests.patience import PATIENCE
 from workspaces import access
 from workspaces.administration.services import workspace_purge
 from workspaces.models import Workspace
@@ -183,7 +184,7 @@ def test_one_who_writes_waits_for_nobody_else():
         Chunk.objects.in_workspace(workspace).filter(document=one).delete()
         beside = threading.Thread(target=remove)
         beside.start()
-        beside.join(timeout=10)
+        beside.join(PATIENCE)
         assert not beside.is_alive()
         assert counted(workspace).passages == 0
     with access.in_workspace(workspace.pk):

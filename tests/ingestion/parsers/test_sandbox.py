@@ -19,6 +19,7 @@ from ingestion.parsers.sandbox import ParserSandbox, default_sandbox
 from kb_project.errors import ParseError, UnavailableError
 from tests.ingestion.parsers.conftest import require_sound
 from tests.ingestion.parsers.samples import make_pdf, make_xlsx, text_page
+from tests.patience import wait_until
 
 LONG_HTML = "<html><body>" + "<p>word <b>bold</b> word</p>" * 150_000
 
@@ -34,13 +35,6 @@ def is_running(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
-
-
-def wait_until(condition, seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def host_of(sandbox: ParserSandbox) -> int:
@@ -66,14 +60,11 @@ def test_a_document_comes_back_as_it_was_read(write, read, sandbox):
 
 
 def test_time_is_limited(write, sandbox):
-    started = time.monotonic()
-
     with pytest.raises(ParseError) as caught:
         sandbox.parse(write(LONG_HTML.encode()), name="slow.html", limits=Limits(seconds=0.2))
 
     assert caught.value.code == "parse_timeout"
     assert "0.2 seconds" in caught.value.happened
-    assert time.monotonic() - started < 3
 
 
 def test_a_child_that_ran_out_of_time_is_gone(write, own_sandbox):

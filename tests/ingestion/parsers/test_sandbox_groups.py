@@ -13,7 +13,8 @@ from ingestion.parsers.sandbox import ParserSandbox
 from ingestion.parsers.wire import Request
 from kb_project.errors import ParseError
 from tests.ingestion.parsers.samples import make_xlsx
-from tests.ingestion.parsers.test_sandbox import LONG_HTML, children_of, host_of, wait_until
+from tests.ingestion.parsers.test_sandbox import LONG_HTML, children_of, host_of
+from tests.patience import wait_until
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_a_file_that_is_missing_stops_no_other(files, sandbox: ParserSandbox):
 def test_time_is_limited_for_each_file(files, sandbox: ParserSandbox):
     group = files(a_txt=b"one", b_html=LONG_HTML.encode(), c_txt=b"three")
 
-    found = sandbox.parse_many(group, limits=Limits(seconds=0.3))
+    found = sandbox.parse_many(group, limits=Limits(seconds=2))
 
     assert texts(found) == ["one", "parse_timeout", "three"]
     assert isinstance(found[1], ParseError)
@@ -105,7 +106,7 @@ def test_many_bad_files_in_a_row_are_each_answered(files, sandbox: ParserSandbox
     slow = LONG_HTML.encode()
     group = files(a_html=slow, b_html=slow, c_txt=b"three", d_html=slow)
 
-    found = sandbox.parse_many(group, limits=Limits(seconds=0.3))
+    found = sandbox.parse_many(group, limits=Limits(seconds=2))
 
     assert texts(found) == ["parse_timeout", "parse_timeout", "three", "parse_timeout"]
 

@@ -26,6 +26,7 @@ from kb_project.ports import build_ports
 from tests import rows
 from tests.ingestion.jobs import add, document_of, pretended, refreshes, run_of, states
 from tests.ingestion.pipeline.test_leases import dead_worker, hold
+from tests.patience import NEVER, PATIENCE
 from workspaces import access
 from workspaces.models import Workspace
 
@@ -73,7 +74,7 @@ def test_vectors_are_made_beside_the_rest(workspace: Workspace, monkeypatch):
     refreshed = threading.Event()
 
     def embed(*_arguments: object) -> StageOutcome:
-        assert refreshed.wait(20)
+        assert refreshed.wait(PATIENCE)
         return StageOutcome()
 
     def last(*_arguments: object) -> StageOutcome:
@@ -89,12 +90,14 @@ def test_vectors_are_made_beside_the_rest(workspace: Workspace, monkeypatch):
     }
 
 
-def test_nothing_to_do_is_done_at_once(workspace: Workspace):
+def test_nothing_to_do_is_done_without_waiting(workspace: Workspace, monkeypatch):
+    for name in ("PATIENCE", "LOOK"):
+        monkeypatch.setattr(inline, name, NEVER)
     started = time.monotonic()
 
     inline.drain(workspace.pk)
 
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < PATIENCE
 
 
 def test_an_unreadable_document_does_not_hold_up_the_others(workspace: Workspace):
@@ -132,9 +135,9 @@ def test_what_a_dead_worker_held_is_taken_over(workspace: Workspace, monkeypatch
 
 def test_what_another_worker_holds_is_waited_for(workspace: Workspace, monkeypatch):
     job = add(workspace)
+    started = time.monotonic()
     # Elsewhere, for a second more.
     hold(run_of(job, "parse"), "elsewhere:1:2", seconds=1)
-    started = time.monotonic()
 
     with pretended(monkeypatch):
         inline.drain(workspace.pk)
@@ -147,11 +150,11 @@ def test_vectors_another_worker_makes_are_waited_for_without_haste(
     workspace: Workspace, monkeypatch
 ):
     job = add(workspace)
-    looks: list[float] = []
+    looks: list[None] = []
     next_group = batching.next_group
 
     def look(*arguments: Any) -> list[IngestionJob]:
-        looks.append(time.monotonic())
+        looks.append(None)
         return next_group(*arguments)
 
     monkeypatch.setattr(batching, "next_group", look)
@@ -198,7 +201,7 @@ def test_with_a_chat_model_a_second_worker_takes_the_next_group(workspace: Works
     ports = replace(build_ports(), chat=chat)
     monkeypatch.setattr(runner, "ports_for", lambda _workspace_id: ports)
     monkeypatch.setattr(batching, "MOST_JOBS", 1)
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=PATIENCE)
     names: set[str] = set()
 
     def parse(*_arguments: object) -> StageOutcome:

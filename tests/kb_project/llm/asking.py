@@ -18,6 +18,7 @@ from kb_project.llm.ports import About, ChatRequest, Role, Turn
 from kb_project.llm.provider import Provider
 from kb_project.llm.slots import LocalSlots
 from kb_project.prompt import Prompt
+from tests.patience import NEVER
 from tests.provider import Provider as Server
 
 DOCUMENT = uuid.UUID(int=1)
@@ -61,7 +62,7 @@ def quick() -> Retry:
     return Retry(RetryPolicy(attempts=4, first=0.001, longest=0.002, longest_wish=0.05))
 
 
-def chat_on(server: Server, *, timeout: float = 5.0, store: Any = None, **config: Any) -> Chat:
+def chat_on(server: Server, *, timeout: float = NEVER, store: Any = None, **config: Any) -> Chat:
     """A chat over real HTTP, with quick retries."""
     limits = {role: RoleLimits(500, timeout) for role in Role}
     chosen = ChatConfig(server.url, server.model, key=server.key, limits=limits, **config)

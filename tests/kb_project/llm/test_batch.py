@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.ports import ChatReply
 from kb_project.llm.slots import no_slot
 from tests.kb_project.llm.asking import chat_with, request
+from tests.patience import PATIENCE
 
 ANSWER = '{"names": ["Ada"]}'
 
@@ -95,14 +95,19 @@ def sharing(document: str, number: int, *ends: int) -> Any:
 
 
 class Watched:
-    """Answers, and notes which texts were answered when a call came in, and how many were asked."""
+    """Answers, and notes which texts were answered when a call came in, and how many were asked.
 
-    def __init__(self) -> None:
+    So many calls after the first are answered once all of them have come in.
+    """
+
+    def __init__(self, *, together: int) -> None:
         self.answered: list[str] = []
         self.before: dict[str, list[str]] = {}
         self.most = 0
         self._asked: set[str] = set()
         self._lock = threading.Lock()
+        self._together = together
+        self._meet = threading.Barrier(together, timeout=PATIENCE)
 
     def __call__(self, call: Any) -> str:
         text = call.messages[1].text
@@ -110,14 +115,16 @@ class Watched:
             self._asked.add(text)
             self.before[text] = list(self.answered)
             self.most = max(self.most, len(self._asked) - len(self.answered))
-        time.sleep(0.02)
+            is_one_of_them = 1 < len(self._asked) <= self._together + 1
+        if is_one_of_them:
+            self._meet.wait()
         with self._lock:
             self.answered.append(text)
         return ANSWER
 
 
 def test_the_first_call_about_a_document_ends_before_the_others_begin():
-    watched = Watched()
+    watched = Watched(together=2)
     asked = [sharing("A long document.", number) for number in range(6)]
 
     list(chat_with(answer=watched, concurrency=4).ask_many(asked))
@@ -130,7 +137,7 @@ def test_the_first_call_about_a_document_ends_before_the_others_begin():
 
 def test_other_documents_do_not_wait_for_the_first_call_about_one():
     documents = ["One.", "Two.", "Three.", "Four."]
-    is_together = threading.Barrier(len(documents), timeout=10)
+    is_together = threading.Barrier(len(documents), timeout=PATIENCE)
 
     def answer(call: Any) -> str:
         if call.messages[1].text.endswith("Passage 0."):
@@ -146,7 +153,7 @@ def test_other_documents_do_not_wait_for_the_first_call_about_one():
 
 
 def test_each_of_several_beginnings_has_its_own_first_call():
-    watched = Watched()
+    watched = Watched(together=3)
     outline, parts = "Outline.", ["Outline. Here.", "Outline. There."]
     asked = [
         sharing(part, number, len(outline), len(part)) for part in parts for number in range(3)

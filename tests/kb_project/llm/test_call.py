@@ -15,6 +15,7 @@ from kb_project.llm.fake import FakeProvider, MemoryCallStore
 from kb_project.llm.ports import ChatReply, Role
 from kb_project.llm.provider import RawCall, RawReply, UnsupportedError
 from tests.kb_project.llm.asking import chat_on, chat_with, request
+from tests.patience import NEVER, PATIENCE
 from tests.provider import Provider, Seen
 
 ANSWER = '{"names": ["Ada"]}'
@@ -105,7 +106,7 @@ def test_an_outage_that_begins_while_others_are_answered_is_not_the_passages_fau
         if "good" in call.text and not answered.is_set():
             return ANSWER
         # The server dies once the first call was answered.
-        answered.wait(5)
+        answered.wait(PATIENCE)
         raise EndpointError("Away.", code="endpoint_down")
 
     calls = [request("good"), request("one"), request("two")]
@@ -144,13 +145,13 @@ def test_a_busy_endpoint_is_not_knocked_at():
 def test_over_the_line_a_passage_that_hangs_does_not_hold_up_the_work():
     def answer(seen: Seen) -> str:
         if "bad" in seen.text:
-            server.closing.wait(5)
+            server.closing.wait(NEVER)
         return ANSWER
 
     with Provider() as server:
         server.script.on("", answer)
 
-        results = dict(chat_on(server, timeout=0.3).ask_many([request("bad")]))
+        results = dict(chat_on(server, timeout=1.0).ask_many([request("bad")]))
 
     assert isinstance(results[0], ReplyError)
     assert results[0].code == "reply_timeout"

@@ -17,10 +17,10 @@ from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.ports import ChatReply, Role
 from kb_project.llm.slots import LocalSlots
 from tests.kb_project.llm.asking import request
+from tests.patience import NEVER, PATIENCE
 from tests.provider import Provider
 
 LOWER = Support().without(Feature.SCHEMA)
-LONG = 60.0
 
 
 @pytest.fixture
@@ -66,16 +66,16 @@ class Lead:
         self._go, self._fails = threading.Event(), fails
         started = threading.Event()
         self._made = threads.submit(call, found, lambda: self._wait(started))
-        assert started.wait(10)
+        assert started.wait(PATIENCE)
 
     def end(self) -> None:
         self._go.set()
         with suppress(OSError):
-            self._made.result(10)
+            self._made.result(PATIENCE)
 
     def _wait(self, started: threading.Event) -> None:
         started.set()
-        self._go.wait(LONG)
+        self._go.wait(NEVER)
         if self._fails:
             raise OSError
 
@@ -90,7 +90,7 @@ def followers(
 
 
 def test_calls_wait_for_the_first_one_and_know_what_it_learned(threads):
-    found, seen = Capabilities(head_start=LONG), list[Support]()
+    found, seen = Capabilities(head_start=NEVER), list[Support]()
     lead = Lead(found, threads)
     others = followers(found, threads, seen)
     time.sleep(0.05)
@@ -100,7 +100,7 @@ def test_calls_wait_for_the_first_one_and_know_what_it_learned(threads):
     lead.end()
 
     for other in others:
-        other.result(10)
+        other.result(PATIENCE)
     assert seen == [LOWER] * 6
 
 
@@ -109,39 +109,39 @@ def test_a_first_call_that_takes_long_holds_up_nobody_for_long(threads):
     lead = Lead(found, threads)
 
     for other in followers(found, threads, seen):
-        other.result(10)
+        other.result(PATIENCE)
 
     assert len(seen) == 6
     lead.end()
 
 
 def test_after_a_first_call_that_fails_the_next_one_leads(threads):
-    found, seen = Capabilities(head_start=LONG), list[Support]()
+    found, seen = Capabilities(head_start=NEVER), list[Support]()
     lead = Lead(found, threads, fails=True)
     others = followers(found, threads, seen)
 
     lead.end()
 
     for other in others:
-        other.result(10)
+        other.result(PATIENCE)
     assert len(seen) == 6
 
 
 @pytest.mark.parametrize("known", [Support(), LOWER])
 def test_nobody_waits_where_the_settings_say_what_is_understood(threads, known):
-    found, seen = Capabilities(head_start=LONG), list[Support]()
+    found, seen = Capabilities(head_start=NEVER), list[Support]()
     found.configure(known)
     lead = Lead(found, threads)
 
     for other in followers(found, threads, seen):
-        other.result(10)
+        other.result(PATIENCE)
 
     assert seen == [known] * 6
     lead.end()
 
 
 def test_calls_without_a_form_wait_for_none_with_one(threads):
-    found, seen = Capabilities(head_start=LONG), list[Support]()
+    found, seen = Capabilities(head_start=NEVER), list[Support]()
     lead = Lead(found, threads)
 
     call(found, lambda: seen.append(found.support), has_form=False)
@@ -186,7 +186,7 @@ def test_chats_of_one_endpoint_find_out_together(server, threads):
     asked = [threads.submit(ask_eight, chat, str(n)) for n, chat in enumerate(chats)]
 
     for one in asked:
-        one.result(30)
+        one.result(PATIENCE)
     assert forms(server) == ["json_schema", "json_object"]
     # Each workspace's settings get to know it.
     assert {store.support for store in stores} == {LOWER.without(Feature.JSON)}

@@ -9,6 +9,7 @@ from kb_project.llm.fake import FakeProvider, MemoryCallStore
 from kb_project.llm.ports import ChatReply, Role, StoredReply, Turn
 from kb_project.llm.provider import RawReply
 from tests.kb_project.llm.asking import DOCUMENT, Names, chat_with, request
+from tests.patience import PATIENCE
 
 
 class Purse(MemoryCallStore):
@@ -103,7 +104,7 @@ def test_identical_requests_of_one_run_are_asked_once():
 
 
 def test_calls_run_side_by_side_up_to_the_limit():
-    running, most, guard, full = 0, 0, threading.Lock(), threading.Barrier(4, timeout=10)
+    running, most, guard, full = 0, 0, threading.Lock(), threading.Barrier(4, timeout=PATIENCE)
 
     def answer(call):
         nonlocal running, most
@@ -256,7 +257,7 @@ def test_a_call_at_fault_alone_does_not_hold_up_the_others():
 
     def answer(call):
         if "bad" in call.text:
-            answered.wait(5)
+            answered.wait(PATIENCE)
             raise EndpointError("Too slow.", code="endpoint_timeout")
         answered.set()
         return '{"names": []}'

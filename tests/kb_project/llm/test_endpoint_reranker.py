@@ -14,6 +14,7 @@ from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.ports import Role
 from kb_project.llm.rerankers import SHORTEST, EndpointReranker, scores_in
 from tests.kb_project.llm.asking import quick
+from tests.patience import PATIENCE
 from tests.provider import KEY, Provider
 
 QUESTION = "Who lit the lamp?"
@@ -38,7 +39,7 @@ def reranker_on(server: Provider, store: MemoryCallStore | None = None) -> Endpo
         key=KEY,
         model="cross-1",
         store=store or MemoryCallStore(),
-        timeout=5.0,
+        timeout=PATIENCE,
         retry=quick(),
     )
 
@@ -165,7 +166,7 @@ def test_a_server_that_hangs_is_left_after_the_timeout(server):
         reranker.rank(QUESTION, TEXTS)
 
     assert caught.value.code == "endpoint_timeout"
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < PATIENCE
 
 
 def test_texts_too_long_for_the_model_are_halved(server):

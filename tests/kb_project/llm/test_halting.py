@@ -15,10 +15,10 @@ from kb_project.llm.fake import MemoryCallStore
 from kb_project.llm.halting import Halt, halted_by
 from kb_project.llm.policy import Retry, RetryPolicy
 from tests.kb_project.llm.asking import chat_on, request
+from tests.patience import NEVER, PATIENCE, wait_until
 from tests.provider import Provider
 
 ANSWER = "Marley was dead to begin with. There is no doubt whatever about that."
-SOON = 1.5
 
 
 @pytest.fixture
@@ -48,9 +48,7 @@ def halted_when(is_time: Callable[[], object]):
 
 
 def wait_until_deserted(server: Provider) -> None:
-    deadline = time.monotonic() + 5
-    while not server.deserted and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: server.deserted)
     assert len(server.deserted) == 1
 
 
@@ -61,7 +59,7 @@ def test_a_stream_that_says_nothing_at_all_is_hung_up_on(server):
         list(chat_on(server).stream(request(schema=None)))
 
     assert raised.value.code == "stopped"
-    assert late() < SOON
+    assert late() < PATIENCE
     wait_until_deserted(server)
     assert server.count() == 1
 
@@ -74,7 +72,7 @@ def test_a_stream_that_stalls_in_the_middle_is_hung_up_on_and_paid_for(server):
     with halted_when(lambda: pieces) as late, pytest.raises(ReplyError):
         pieces.extend(chat_on(server, store=store).stream(request(schema=None)))
 
-    assert late() < SOON
+    assert late() < PATIENCE
     wait_until_deserted(server)
     [outcome] = store.settled.values()
     assert outcome.reply is None
@@ -88,7 +86,7 @@ def test_a_whole_answer_that_does_not_come_is_hung_up_on(server):
         chat_on(server).ask(request(schema=None))
 
     assert raised.value.code == "stopped"
-    assert late() < SOON
+    assert late() < PATIENCE
     wait_until_deserted(server)
 
 
@@ -99,7 +97,7 @@ def test_calls_side_by_side_all_end(server):
         asked = [request(f"Ada, part {number}", schema=None) for number in range(3)]
         results = dict(chat_on(server).ask_many(asked))
 
-    assert late() < SOON
+    assert late() < PATIENCE
     assert {getattr(one, "code", "") for one in results.values()} == {"stopped"}
 
 
@@ -122,9 +120,9 @@ def test_a_wait_before_another_attempt_ends_too():
         raise EndpointError("It is away.")
 
     with halted_when(lambda: tries) as late, pytest.raises(EndpointError):
-        Retry(RetryPolicy(first=20, longest=20)).run(away, patience=100)
+        Retry(RetryPolicy(first=2 * NEVER, longest=2 * NEVER)).run(away, patience=9 * NEVER)
 
-    assert late() < SOON
+    assert late() < PATIENCE
 
 
 def test_work_without_a_halt_is_not_touched_by_one(server):

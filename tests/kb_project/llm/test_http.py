@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 import traceback
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +16,7 @@ from kb_project.llm.capabilities import Support
 from kb_project.llm.http import CHAT, Connection
 from kb_project.llm.openai_client import OpenAiProvider
 from kb_project.llm.provider import UnsupportedError
+from tests.patience import NEVER
 from tests.provider import close_clients
 
 KEY: Final = "sk-very-secret-0123456789"
@@ -64,18 +64,15 @@ def address() -> Iterator[str]:
 
 def asked(endpoint: str) -> Exception:
     with pytest.raises((ModelError, UnsupportedError)) as raised:
-        Connection(endpoint, KEY).ask(CHAT, BODY, 20, used=Support())
+        Connection(endpoint, KEY).ask(CHAT, BODY, NEVER, used=Support())
     return raised.value
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 404, 429, 500, 503])
 def test_a_refusal_without_end_is_hung_up_on(address: str, status: int):
     _Hostile.sent = 0
-    started = time.monotonic()
-
     error = asked(f"{address}/{status}/flood/v1")
 
-    assert time.monotonic() - started < 8
     assert isinstance(error, ModelError | UnsupportedError)
     # What lies in the buffers of both sides was sent as well.
     assert _Hostile.sent < 20 * MOST

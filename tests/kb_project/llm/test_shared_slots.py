@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from django.db import OperationalError, connections
 from kb_project.env import child_environment
 from kb_project.llm import slots
 from kb_project.llm.slots import LockSession, SharedSlots
+from tests.patience import PATIENCE, wait_until
 
 LINE = 7654321
 ROOT = Path(__file__).parents[3]
@@ -58,7 +58,7 @@ def test_a_forked_process_does_not_use_its_parents_connection(session: LockSessi
 
 
 def test_slots_are_free_again_after_an_outage(session: LockSession, monkeypatch):
-    shared = SharedSlots(LINE, 2, session, longest_wait=1)
+    shared = SharedSlots(LINE, 2, session, longest_wait=PATIENCE)
     with monkeypatch.context() as patch, shared.enter(2) as gate:
         gate.adjust(running=0, wanted=2)
         connection = session._connection
@@ -67,11 +67,8 @@ def test_slots_are_free_again_after_an_outage(session: LockSession, monkeypatch)
         patch.setattr(slots, "_connect", refuse)
 
     # The server frees the locks some moments after the connection was closed, one by one.
-    until = time.monotonic() + 20
     with shared.enter(2) as gate:
-        while (held := gate.adjust(running=0, wanted=2)) < 2 and time.monotonic() < until:
-            time.sleep(0.05)
-        assert held == 2
+        wait_until(lambda: gate.adjust(running=0, wanted=2) == 2)
 
 
 def test_a_database_that_is_away_is_said_to_be_away(session: LockSession, monkeypatch):
@@ -134,10 +131,8 @@ select count(*) from pg_locks
 
 def wait_for_flags(session: LockSession, number: int) -> None:
     """Until as many processes have said that they wait."""
-    deadline = time.monotonic() + 60
-    while session.rows(RAISED, {"line": LINE, "flag": slots.FLAGS})[0][0] < number:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    values = {"line": LINE, "flag": slots.FLAGS}
+    wait_until(lambda: session.rows(RAISED, values)[0][0] >= number)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -153,7 +148,7 @@ def test_a_process_that_ends_in_any_way_frees_its_slots_and_says_nothing(
         if is_killed:
             process.kill()
 
-    with SharedSlots(LINE, 1, session, longest_wait=5).enter(2) as gate:
+    with SharedSlots(LINE, 1, session, longest_wait=PATIENCE).enter(2) as gate:
         assert gate.adjust(running=0, wanted=1) == 1
     assert errors.read_text() == ""
 

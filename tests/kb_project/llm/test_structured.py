@@ -17,6 +17,7 @@ from kb_project.llm.structured import (
     strict_schema,
     without_wrapping,
 )
+from tests.patience import PATIENCE
 
 
 class Person(BaseModel):
@@ -158,12 +159,12 @@ def test_a_broken_answer_never_raises(place, litter):
         "</think" * 40_000,
     ],
 )
-def test_hostile_answers_cost_little(text):
+def test_hostile_answers_cost_no_hours(text):
     started = time.perf_counter()
 
     parse(text, Found)
 
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < PATIENCE
 
 
 @given(st.text())

@@ -14,9 +14,9 @@ from retrieval.answering import flow, jobs, scheduler
 from retrieval.conversations import asking
 from retrieval.models import AnswerState
 from retrieval.worker import new_worker
-from tests.patience import PATIENCE, wait_until
+from tests.patience import NEVER, PATIENCE, wait_until
 from tests.retrieval.answering.asked import fresh, kinds_of, make_asked_cast, queue
-from tests.retrieval.test_worker import serving, wait_for
+from tests.retrieval.test_worker import only_called as only_called, serving, wait_for
 from workspaces import access
 
 pytestmark = [
@@ -44,8 +44,8 @@ def desk():
 def slow(monkeypatch):
     """While it is not set, the slow question is being looked for; nobody loses patience."""
     go_on, real = threading.Event(), flow._find
-    monkeypatch.setattr(scheduler, "PATIENCE", PATIENCE)
-    monkeypatch.setattr(scheduler, "FRESH", PATIENCE)
+    monkeypatch.setattr(scheduler, "PATIENCE", NEVER)
+    monkeypatch.setattr(scheduler, "FRESH", NEVER)
 
     def find(asked, reporter):
         if asked.question == SLOW:
@@ -110,15 +110,13 @@ def test_threads_that_are_done_hold_no_connection(cast, desk):
     wait_until(lambda: connections_of() <= before + 2)
 
 
-def test_what_waits_can_be_stopped(cast, desk, slow):
+def test_what_waits_can_be_stopped(cast, only_called, desk, slow):
     begun_slowly(cast)
     answer, other = waiting(cast), waiting(cast, "What does the lamp burn?")
 
-    asked = time.monotonic()
     asking.answer_stop(workspace=cast.workspace, user=cast.bob, answer_id=answer.pk)
     wait_for(answer, AnswerState.STOPPED)
 
-    assert time.monotonic() - asked < 2.0
     assert kinds_of(answer)[-1] == "stopped"
     assert fresh(other).state == AnswerState.RUNNING
     slow.set()

