@@ -21,7 +21,9 @@ from playwright.sync_api import (
 )
 
 from kb_project.env import env_bool
+from tests.browser.contexts import new_context
 from tests.browser.product import Product, product_of_its_own
+from tests.patience import PATIENCE_MS
 
 FLAGS = [
     "--no-sandbox",
@@ -33,9 +35,7 @@ FLAGS = [
     "--disable-sync",
     "--disable-dev-shm-usage",
 ]
-# A busy machine takes its time: five seconds, the usual patience, are too few there.
-PATIENCE = 60_000
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=PATIENCE_MS)
 NO_COMPLAINTS = ("htmx:afterRequest", "htmx:sendAbort", "a status of 410 (Gone)")
 """Said of a preview that is under way when its page is left, and of a page of what was merged."""
 
@@ -74,7 +74,7 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def signed_in(chromium: Browser, product: Product) -> list[Any]:
     """The cookies of somebody who signed in to the demo through the form."""
-    context = chromium.new_context()
+    context = new_context(chromium)
     page = context.new_page()
     page.goto(f"{product.url}/accounts/login/")
     page.get_by_label("Email").fill(product.email)
@@ -92,8 +92,7 @@ def context_of(chromium: Browser, signed_in: list[Any]) -> Iterator[Callable[...
     contexts: list[BrowserContext] = []
 
     def make(*, visitor: bool = False, **options: Any) -> BrowserContext:
-        context = chromium.new_context(**options)
-        context.set_default_timeout(PATIENCE)
+        context = new_context(chromium, **options)
         if not visitor:
             context.add_cookies(signed_in)
         contexts.append(context)

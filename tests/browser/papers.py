@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-PATIENCE = 120_000
+from tests.patience import PATIENCE
+
 BETWEEN_LOOKS = 250
 
 
@@ -28,20 +30,19 @@ def add(page: Page, home: str, title: str, sentence: str) -> str:
     page.goto(f"{home}documents/")
     page.locator("#files").set_input_files([file_of(title, sentence)])
     link = page.get_by_role("link", name=title, exact=True)
-    expect(link).to_be_visible(timeout=PATIENCE)
-    expect(row(page, title)).to_contain_text("Ready", timeout=PATIENCE)
+    expect(link).to_be_visible()
+    expect(row(page, title)).to_contain_text("Ready")
     address: str = link.evaluate("link => link.href")
     return address
 
 
 def reload_until(page: Page, wanted: Locator) -> None:
     """Wait for what a page shows only when it is loaded again."""
-    for _ in range(PATIENCE // BETWEEN_LOOKS):
-        if wanted.count():
-            return
+    deadline = time.monotonic() + PATIENCE
+    while not wanted.count():
+        assert time.monotonic() < deadline, f"{wanted} did not appear on {page.url}."
         page.wait_for_timeout(BETWEEN_LOOKS)
         page.reload()
-    raise AssertionError(f"{wanted} did not appear on {page.url}.")
 
 
 def open_details(page: Page, words: str) -> None:
@@ -55,4 +56,4 @@ def send_version(page: Page, title: str, sentence: str) -> None:
 
 
 def wait_for_version(page: Page, number: int) -> None:
-    expect(page.get_by_text(f"Version {number} is searched now.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text(f"Version {number} is searched now.")).to_be_visible()

@@ -18,9 +18,9 @@ from django.conf import settings
 
 from kb_project.database import embedded
 from tests.data_folders import make_migrated, new_root
+from tests.patience import PATIENCE
 
 READY = re.compile(r"Sign in to the demo:\s+(\S+) / (\S+)")
-PATIENCE = 600.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def running_product(folder: Path) -> Iterator[Product]:
             yield Product(f"http://127.0.0.1:{port}", email, password, data, log)
         finally:
             process.send_signal(signal.SIGINT)
-            process.wait(60)
+            process.wait(PATIENCE)
             embedded.delete(data / "postgres")
 
 

@@ -9,10 +9,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from kb_project.env import env_str
+from tests.browser.contexts import new_context
 from tests.browser.papers import add, row, send_version, wait_for_version
 from tests.browser.product import Product
 
-PATIENCE = 60_000
 SERIOUS = {"serious", "critical"}
 # Each theme and each width once: contrast depends on the one, layout on the other.
 LOOKS = [
@@ -42,7 +42,7 @@ def demo_pages(page: Page, product: Product) -> dict[str, str]:
         page.get_by_label("Your question").fill(question)
         page.keyboard.press("Enter")
         page.wait_for_url("**/questions/**")
-        expect(page.locator("#answer[data-events]")).to_have_count(0, timeout=PATIENCE)
+        expect(page.locator("#answer[data-events]")).to_have_count(0)
         found[name] = page.url
     page.goto(found["answer"])
     first = page.locator(".answer__text .cite").first.get_attribute("data-cite")
@@ -131,7 +131,7 @@ def problems_of(page: Page, name: str, address: str, look: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def addresses(chromium, signed_in, product: Product) -> dict[str, str]:
-    context = chromium.new_context()
+    context = new_context(chromium)
     context.add_cookies(signed_in)
     found = demo_pages(context.new_page(), product)
     context.close()

@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,12 +16,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.answer_script import ALOUD, FACTS, FOLLOW_UP, QUESTION, Narrator, papers
+from tests.browser.contexts import new_context
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, problems_of
 from tests.browser.test_main_flow import make_workspace
+from tests.patience import PATIENCE
 from tests.provider import Provider
 
-SLOW = 120_000
 BY_WORDS = "Words"
 COUNT = itertools.count(1)
 
@@ -34,7 +36,7 @@ def model() -> Iterator[Narrator]:
 @pytest.fixture(scope="module")
 def mill(chromium: Browser, signed_in: list[Any], product: Product, model: Narrator) -> str:
     """A workspace of three papers with a model that answers; its address ends with a slash."""
-    context = chromium.new_context()
+    context = new_context(chromium)
     context.add_cookies(signed_in)
     page = context.new_page()
     home = make_workspace(page, product, "The tide mill")
@@ -43,7 +45,7 @@ def mill(chromium: Browser, signed_in: list[Any], product: Product, model: Narra
         for name, text in papers()
     ]
     page.set_input_files("#files", given)  # type: ignore[arg-type]  # Playwright's FilePayload
-    expect(page.locator(".tally__counts")).to_contain_text("3 ready", timeout=SLOW)
+    expect(page.locator(".tally__counts")).to_contain_text("3 ready")
     page.goto(f"{home}models/")
     page.get_by_label("Endpoint", exact=True).fill(model.provider.url)
     page.get_by_label("Key", exact=True).fill(model.provider.key)
@@ -88,7 +90,7 @@ def wait_for_words(page: Page, words: str) -> str:
 
 
 def expect_whole_answer(page: Page) -> None:
-    expect(page.locator("#answer")).to_have_attribute("data-state", "done", timeout=60_000)
+    expect(page.locator("#answer")).to_have_attribute("data-state", "done")
     for fact in FACTS:
         expect(page.locator(".answer__text")).to_contain_text(fact)
 
@@ -211,7 +213,7 @@ def test_a_worker_killed_in_the_middle_leaves_the_passages_and_a_way_to_try_agai
         os.kill(worker.pid, signal.SIGKILL)
 
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("stopped before it was finished", timeout=60_000)
+    expect(alert).to_contain_text("stopped before it was finished")
     expect(page.locator("#passages")).to_be_visible()
     expect(page.locator(".source").first).to_be_visible()
     page.get_by_role("button", name="Try again").click()
@@ -244,9 +246,8 @@ def test_without_script_the_page_shows_how_far_it_is_and_can_be_looked_at_again(
         page.get_by_role("button", name="Ask", exact=True).click()
 
     again = page.get_by_role("link", name="Look again")
-    for _ in range(60):
-        if not again.is_visible():
-            break
+    deadline = time.monotonic() + PATIENCE
+    while again.is_visible() and time.monotonic() < deadline:
         page.wait_for_timeout(500)
         with page.expect_navigation():
             again.click()
@@ -266,7 +267,7 @@ def test_a_filter_is_found_by_typing_and_taken_away_again(page: Page, mill: str)
     page.get_by_label("Your question").fill(QUESTION)
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"/questions/"))
-    expect(page.locator("#answer")).to_have_attribute("data-state", "done", timeout=60_000)
+    expect(page.locator("#answer")).to_have_attribute("data-state", "done")
     expect(page.locator(".answer__text")).not_to_contain_text("[")
     page.locator(".scope-chip").get_by_role("button").click()
     expect(chip).to_be_hidden()

@@ -11,9 +11,8 @@ from tests.browser.papers import BETWEEN_LOOKS
 from tests.browser.product import Product
 from tests.browser.test_accessibility import problems_of
 from tests.browser.test_curation_keyboard import press, toast
+from tests.patience import PATIENCE
 
-PATIENCE = 60_000
-READING_SECONDS = 300.0
 TOPIC = "Old Lady: when it was relit"
 
 
@@ -21,7 +20,7 @@ def open_home(page: Page, product: Product) -> str:
     """Wait on the demo's home page until its documents have been compared."""
     page.goto(product.url)
     page.locator(".rows--links a", has_text="Sample").first.click()
-    deadline = time.monotonic() + READING_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while not page.get_by_role("link", name="Open conflict").count():
         assert time.monotonic() < deadline
         page.wait_for_timeout(BETWEEN_LOOKS)
@@ -40,7 +39,7 @@ def test_a_conflict_is_resolved_and_undone_without_a_mouse(context_of, product: 
     press(page, page.get_by_label("Reason"), "y")
     page.keyboard.press("Enter")  # decides nothing
     press(page, page.get_by_role("button", name=re.compile("This holds.*28 September")))
-    expect(toast(page)).to_contain_text("Decided a conflict about 'Old Lady'", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Decided a conflict about 'Old Lady'")
     expect(page.get_by_text("No open conflicts")).to_be_visible()
 
     page.goto(f"{home}conflicts/?state=decided")
@@ -48,7 +47,7 @@ def test_a_conflict_is_resolved_and_undone_without_a_mouse(context_of, product: 
     press(page, page.get_by_role("link", name=TOPIC))
     expect(page.get_by_text("“28 September 2024” holds.")).to_be_visible()
     press(page, page.get_by_role("button", name="Undo this decision"))
-    expect(toast(page)).to_contain_text("Undid:", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Undid:")
     expect(page.get_by_role("button", name=re.compile("^This holds"))).to_have_count(2)
     assert problems == []
 

@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, follow, overflow, take_picture
 
-PATIENCE = 60_000
 GRETA, MISS_MOE, HOLLOW = "Greta Moenssen", "Miss Moenssen", "Hollowby"
 
 
@@ -35,7 +34,7 @@ def create(page: Page, home: str, name: str) -> str:
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Type").fill("person")
     press(page, page.get_by_role("button", name="Create"))
-    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
     return page.url
 
 
@@ -46,7 +45,7 @@ def rename(page: Page, name: str) -> None:
     expect(field).to_be_focused()
     field.fill(name)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
 
 
 def merge_with(page: Page, name: str) -> None:
@@ -55,9 +54,9 @@ def merge_with(page: Page, name: str) -> None:
     page.wait_for_url(re.compile("/merge/"))
     page.get_by_label("Which other entities are the same?").fill(name)
     press(page, page.get_by_role("button", name=re.compile(name)).first)
-    expect(page.locator("[data-preview]")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("[data-preview]")).to_be_visible()
     press(page, page.get_by_role("button", name="Merge 2 into one"))
-    expect(toast(page)).to_contain_text("Merged", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Merged")
 
 
 @pytest.fixture
@@ -71,16 +70,14 @@ def test_a_name_is_changed_in_its_place_or_left_alone(page: Page, home: str):
     press(page, page.get_by_role("link", name="Change the name"))
     page.get_by_label("Name", exact=True).fill("Something else")
     page.keyboard.press("Escape")
-    expect(page.get_by_role("link", name="Change the name")).to_be_focused(timeout=PATIENCE)
+    expect(page.get_by_role("link", name="Change the name")).to_be_focused()
     rename(page, f"{HOLLOW} Bay")
 
     expect(page.get_by_role("heading", name=f"{HOLLOW} Bay", level=1)).to_be_visible()
-    expect(page.get_by_role("link", name="Change the name")).to_be_focused(timeout=PATIENCE)
+    expect(page.get_by_role("link", name="Change the name")).to_be_focused()
     expect(toast(page)).to_contain_text(f"Renamed '{HOLLOW}' to '{HOLLOW} Bay'.")
     page.keyboard.press("u")
-    expect(page.get_by_role("heading", name=HOLLOW, level=1, exact=True)).to_be_visible(
-        timeout=PATIENCE
-    )
+    expect(page.get_by_role("heading", name=HOLLOW, level=1, exact=True)).to_be_visible()
 
 
 def test_a_merge_is_undone_from_the_toast_and_from_the_history(page: Page, home: str):
@@ -92,11 +89,11 @@ def test_a_merge_is_undone_from_the_toast_and_from_the_history(page: Page, home:
     expect(page.get_by_text("This is now part of another entity")).to_be_visible()
     press(page, page.get_by_role("link", name="Undo…"))
     press(page, page.get_by_role("button", name="Undo this"))
-    expect(page.get_by_text("Undid:").first).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Undid:").first).to_be_visible()
     page.goto(greta)
     merge_with(page, MISS_MOE)
     press(page, toast(page).get_by_role("button", name="Undo"))
-    expect(toast(page)).to_contain_text("Undid:", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Undid:")
     page.goto(f"{home}history/?kind=entities_merged")
 
     expect(page.locator(".event--undone", has_text=MISS_MOE)).to_have_count(2)
@@ -130,18 +127,18 @@ def test_a_name_that_documents_use_is_split_off(page: Page, home: str):
     press(page, page.get_by_role("checkbox", name=re.compile(f"^{re.escape(names[1])}")), "Space")
     page.get_by_label("Name of the new entity").fill(f"{names[1]} the Other")
     page.keyboard.press("Tab")
-    expect(page.locator("[data-preview]")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("[data-preview]")).to_be_visible()
     press(page, page.get_by_role("button", name="Split off"))
 
-    expect(toast(page)).to_contain_text(f"Split '{names[1]} the Other' off", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text(f"Split '{names[1]} the Other' off")
     press(page, toast(page).get_by_role("button", name="Undo"))
-    expect(page.get_by_text("This entity no longer exists.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("This entity no longer exists.")).to_be_visible()
     page.goto(f"{home}history/?kind=entities_merged")
     press(
         page, page.get_by_role("link", name=re.compile(f"^Undo: .*'{re.escape(names[1])}'")).first
     )
     press(page, page.get_by_role("button", name="Undo this"))
-    expect(toast(page)).to_contain_text("Undid:", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Undid:")
 
 
 @pytest.mark.parametrize(("theme", "width"), LOOKS)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.contexts import new_context
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
+from tests.patience import PATIENCE
 
-PATIENCE = 60_000
 WORKSPACE = "Suppliers"
-READING_SECONDS = 300.0
 FURTHEST = 120
 """Presses of Tab after which a control counts as out of reach."""
 # Ten firms, each called by two names; one of them by three.
@@ -86,16 +86,16 @@ def decide(page: Page, keys: str) -> None:
     for number in keys[:-1]:
         page.keyboard.press(number)
         chosen = page.locator(f".beside__card--kept [data-key='{number}']")
-        expect(chosen).to_be_focused(timeout=PATIENCE)
+        expect(chosen).to_be_focused()
     page.keyboard.press(keys[-1])
-    expect(page.locator("#curation")).not_to_have_attribute("data-case", case, timeout=PATIENCE)
+    expect(page.locator("#curation")).not_to_have_attribute("data-case", case)
 
 
 def leave_one_out(page: Page) -> None:
     cards = page.locator("[data-side]")
     reach(page, cards.last.get_by_role("link", name=re.compile("^Open ")))
     page.keyboard.press("x")
-    expect(page.get_by_text("Left out:")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Left out:")).to_be_visible()
     expect(cards).to_have_count(2)
 
 
@@ -103,7 +103,7 @@ def leave_one_out(page: Page) -> None:
 @pytest.fixture(scope="module")
 def queue(chromium, signed_in, product: Product) -> str:
     """Address of a workspace whose documents were read by the product: ten cases are open."""
-    context = chromium.new_context()
+    context = new_context(chromium)
     context.add_cookies(signed_in)
     page = context.new_page()
     page.goto(f"{product.url}/workspaces/new/")
@@ -113,7 +113,7 @@ def queue(chromium, signed_in, product: Product) -> str:
     home = page.url.removesuffix("documents/")
     page.locator("#files").set_input_files(papers())
     expect(page.locator(".doc-row .badge-soft--good", has_text="Ready")).to_have_count(
-        len(papers()), timeout=PATIENCE * 5
+        len(papers())
     )
     wait_for_cases(page, f"{home}curation/", len(FIRMS))
     context.close()
@@ -122,7 +122,7 @@ def queue(chromium, signed_in, product: Product) -> str:
 
 def wait_for_cases(page: Page, address: str, number: int) -> None:
     """Suggestions are searched for once the documents are read."""
-    deadline = time.monotonic() + READING_SECONDS
+    deadline = time.monotonic() + PATIENCE
     progress = page.get_by_text(re.compile(rf"^1 of {number}, "))
     while True:
         page.goto(address)
@@ -170,7 +170,7 @@ def work_through(page: Page) -> str:
 def undo_from_the_toast(page: Page) -> None:
     before = decided(page)
     page.keyboard.press("u")
-    expect(toast(page)).to_contain_text("Undid:", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Undid:")
     expect(page.get_by_text(f"{before - 1} decided today")).to_be_visible()
 
 
@@ -184,7 +184,7 @@ def undo_from_the_history(page: Page) -> None:
     press(page, page.get_by_role("link", name="History", exact=True))
     press(page, page.get_by_role("link", name=re.compile("^Undo: .* merged ")).first)
     press(page, page.get_by_role("button", name="Undo this"))
-    expect(toast(page)).to_contain_text("Undid:", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Undid:")
 
 
 def split(page: Page, home: str, name: str) -> None:
@@ -197,9 +197,9 @@ def split(page: Page, home: str, name: str) -> None:
     page.keyboard.press("Control+a")
     page.keyboard.type("Another firm")
     page.keyboard.press("Tab")
-    expect(page.locator("[data-preview]")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("[data-preview]")).to_be_visible()
     press(page, page.get_by_role("button", name="Split off"))
-    expect(toast(page)).to_contain_text("Split 'Another firm' off", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Split 'Another firm' off")
 
 
 def restore_from_the_trash(page: Page, home: str) -> None:
@@ -207,10 +207,10 @@ def restore_from_the_trash(page: Page, home: str) -> None:
     press(page, page.get_by_role("checkbox", name="Choose Notes"), "Space")
     reach(page, page.get_by_role("button", name="Move chosen to the trash"), "Shift+Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="Notes", exact=True)).to_have_count(0, timeout=PATIENCE)
+    expect(page.get_by_role("link", name="Notes", exact=True)).to_have_count(0)
     page.goto(f"{home}trash/")
     press(page, page.get_by_role("button", name="Restore Notes"))
-    expect(page.get_by_role("heading", name="Notes", level=1)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="Notes", level=1)).to_be_visible()
     page.goto(f"{home}trash/")
     expect(page.get_by_text("Nothing in the trash")).to_be_visible()
     page.goto(f"{home}documents/")

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.papers import PATIENCE, add, open_details, send_version, wait_for_version
+from tests.browser.papers import add, open_details, send_version, wait_for_version
 from tests.browser.product import Product
 from tests.browser.test_curation import toast, workspace_of
 
@@ -28,9 +28,7 @@ def status_of(page: Page, address: str) -> int:
 
 @pytest.fixture
 def page(context_of):
-    page = context_of(viewport={"width": 1280, "height": 820}).new_page()
-    page.set_default_timeout(PATIENCE)
-    return page
+    return context_of(viewport={"width": 1280, "height": 820}).new_page()
 
 
 @pytest.fixture

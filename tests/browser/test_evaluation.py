@@ -7,16 +7,15 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.contexts import new_context
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, problems_of
-
-LONG = 180_000
 
 
 @pytest.fixture(scope="module")
 def pages(chromium, signed_in, product: Product) -> dict[str, str]:
     """The addresses of every page of evaluation, found by using them as a person does."""
-    context = chromium.new_context()
+    context = new_context(chromium)
     context.add_cookies(signed_in)
     page = context.new_page()
     page.goto(f"{product.url}/")
@@ -48,8 +47,8 @@ def make_questions(page: Page) -> None:
     page.get_by_label("How many").fill("6")
     page.get_by_role("button", name="Make questions").click()
     accept = page.get_by_role("button", name="Accept the chosen")
-    expect(accept).to_be_visible(timeout=LONG)
-    expect(page.get_by_text("Questions are being made")).to_have_count(0, timeout=LONG)
+    expect(accept).to_be_visible()
+    expect(page.get_by_text("Questions are being made")).to_have_count(0)
     accept.click()
     expect(page.get_by_text(re.compile(r"\d+ accepted\."))).to_be_visible()
 
@@ -60,8 +59,8 @@ def run_once(page: Page) -> str:
     expect(page.locator("#run-estimate")).to_contain_text("Costs nothing")
     page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/evaluation/runs/**")
-    expect(page.locator("#run")).to_contain_text("Faithfulness", timeout=LONG)
-    expect(page.locator("#run .page-header")).to_contain_text("Done", timeout=LONG)
+    expect(page.locator("#run")).to_contain_text("Faithfulness")
+    expect(page.locator("#run .page-header")).to_contain_text("Done")
     return page.url
 
 
@@ -85,7 +84,7 @@ def test_an_answer_can_be_added_to_a_set(pages, context_of):
     page.wait_for_url("**/questions/**")
     question_id = page.url.rstrip("/").rpartition("/")[2]
 
-    expect(page.locator("#answer")).to_have_attribute("data-state", "done", timeout=LONG)
+    expect(page.locator("#answer")).to_have_attribute("data-state", "done")
     page.goto(f"{pages['evaluation']}keep/{question_id}/")
     page.get_by_role("button", name="Add").click()
 

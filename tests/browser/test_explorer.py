@@ -12,7 +12,6 @@ from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
 from tests.browser.test_curation_keyboard import press, reach, toast
 
-PATIENCE = 60_000
 NO_WEBGL = """
 const original = HTMLCanvasElement.prototype.getContext;
 HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
@@ -41,7 +40,7 @@ def message(page: Page) -> Any:
 
 def open_graph(page: Page, address: str) -> None:
     page.goto(address)
-    expect(entities(page).first).to_be_visible(timeout=PATIENCE)
+    expect(entities(page).first).to_be_visible()
 
 
 def find(page: Page, name: str) -> None:
@@ -49,9 +48,9 @@ def find(page: Page, name: str) -> None:
     page.keyboard.press("/")
     page.keyboard.type(name)
     choice = page.locator("#explorer-found").get_by_role("button", name=name).first
-    expect(choice).to_be_visible(timeout=PATIENCE)
+    expect(choice).to_be_visible()
     press(page, choice)
-    expect(page.locator("[data-panel-title]")).to_have_text(name, timeout=PATIENCE)
+    expect(page.locator("[data-panel-title]")).to_have_text(name)
     expect(page.locator("[data-panel-title]")).to_be_focused()
 
 
@@ -66,20 +65,20 @@ def test_an_answer_is_walked_from_its_graph_to_a_source(
     page.keyboard.type(QUESTION)
     page.keyboard.press("Enter")
     link = page.get_by_role("link", name="Show on the graph")
-    expect(link).to_be_visible(timeout=PATIENCE)
+    expect(link).to_be_visible()
     press(page, link)
-    expect(entities(page).first).to_be_visible(timeout=PATIENCE)
+    expect(entities(page).first).to_be_visible()
     expect(page.locator("[data-no-picture]")).to_be_visible(visible=not has_webgl)
     before = entities(page).count()
 
     reach(page, entities(page).first.locator("[data-do=expand]"))
     page.keyboard.press("Enter")
-    expect(message(page)).to_contain_text("neighbours of", timeout=PATIENCE)
+    expect(message(page)).to_contain_text("neighbours of")
     assert entities(page).count() >= before
 
     reach(page, entities(page).first.locator("[data-do=open]"), "Shift+Tab")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-panel-title]")).to_be_focused(timeout=PATIENCE)
+    expect(page.locator("[data-panel-title]")).to_be_focused()
     press(page, page.locator("#explorer-panel .source-link").first)
     page.wait_for_url(re.compile(r"/documents/"))
 
@@ -96,23 +95,23 @@ def test_two_entities_are_connected_then_merged_and_the_merge_undone(page: Page,
 
     reach(page, entities(page).nth(3).locator("[data-do=expand]"))
     page.keyboard.press("Enter")
-    expect(message(page)).to_contain_text("neighbours of", timeout=PATIENCE)
+    expect(message(page)).to_contain_text("neighbours of")
     before = names(page)
     assert set(ends) <= set(before)
 
     reach(page, page.get_by_role("link", name="Merge…"), "Shift+Tab")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/merge/"))
-    expect(page.get_by_role("heading", name="What this does")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="What this does")).to_be_visible()
     press(page, page.get_by_role("button", name="Merge 2 into one"))
-    page.wait_for_url(re.compile("/graph/"), timeout=PATIENCE)
-    expect(toast(page)).to_contain_text("Merged", timeout=PATIENCE)
-    expect(entities(page)).to_have_count(len(before) - 1, timeout=PATIENCE)
+    page.wait_for_url(re.compile("/graph/"))
+    expect(toast(page)).to_contain_text("Merged")
+    expect(entities(page)).to_have_count(len(before) - 1)
     assert len({*before} - {*names(page)} & {*ends}) == 1
 
     page.keyboard.press("u")
-    expect(toast(page)).to_contain_text("Undid", timeout=PATIENCE)
-    expect(entities(page)).to_have_count(len(before), timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Undid")
+    expect(entities(page)).to_have_count(len(before))
     assert sorted(names(page)) == sorted(before)
 
 

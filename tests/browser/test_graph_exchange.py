@@ -17,7 +17,6 @@ from tests.browser.test_accessibility import LOOKS, findings, overflow, take_pic
 from tests.browser.test_curation_keyboard import press, reach, toast
 from tests.browser.test_main_flow import make_workspace
 
-PATIENCE = 60_000
 ENDS = ("Jamie Flett", "Leena Varghese")
 DEMO = "api/v1/workspaces/demo"
 
@@ -38,7 +37,7 @@ def exported(page: Page, product: Product, folder: Path, kind: str = "") -> Path
     press(page, page.get_by_role("link", name="Export and import"))
     page.wait_for_url(re.compile("/graph/transfer/"))
     reach(page, page.get_by_role("radio", name=re.compile("GraphML")))
-    with page.expect_download(timeout=PATIENCE) as download:
+    with page.expect_download() as download:
         press(page, page.get_by_role("button", name="Export"))
     path = folder / "demo.graphml"
     download.value.save_as(path)
@@ -105,7 +104,7 @@ def test_an_export_fills_an_empty_workspace_and_one_undo_empties_it(
     press(page, page.get_by_role("link", name="Undo the import…"))
     page.wait_for_url(re.compile("/history/"))
     press(page, page.get_by_role("button", name="Undo this"))
-    expect(toast(page)).to_contain_text("Undid", timeout=PATIENCE)
+    expect(toast(page)).to_contain_text("Undid")
     page.goto(f"{home}entities/")
     expect(page.get_by_text("No entities yet")).to_be_visible()
 
@@ -119,14 +118,14 @@ def bring_in(page: Page, home: str, path: Path, number: int) -> None:
     reach(page, page.get_by_label("File", exact=True))
     page.get_by_label("File", exact=True).set_input_files(path)
     press(page, page.get_by_role("button", name="Preview"))
-    page.wait_for_url(re.compile("/imports/"), timeout=PATIENCE)
+    page.wait_for_url(re.compile("/imports/"))
     expect(page.get_by_role("heading", name=re.compile("^Entities: new"))).to_contain_text(
         f"({number})"
     )
     take_picture(page, "import preview", "light-1280")
 
     press(page, page.get_by_role("button", name="Import", exact=True))
-    expect(page.get_by_text("were created.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("were created.")).to_be_visible()
     press(page, page.get_by_role("link", name="Show entities"))
     page.wait_for_url(re.compile("/entities/"))
     expect(page.get_by_text(f"{number} entities")).to_be_visible()
@@ -147,7 +146,7 @@ def test_a_connection_is_asked_for_and_a_step_opened(page: Page, product: Produc
     page.keyboard.type(f"How is {ENDS[0]} connected to {ENDS[1]}?")
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("/questions/"))
-    expect(page.locator("#answer[data-events]")).to_have_count(0, timeout=PATIENCE)
+    expect(page.locator("#answer[data-events]")).to_have_count(0)
     text = page.locator(".answer__text")
     expect(text).to_contain_text(re.compile(f"{ENDS[0]} and {ENDS[1]} are .*connected"))
     step = text.locator("p, li").filter(has=page.locator("strong")).first
@@ -156,7 +155,7 @@ def test_a_connection_is_asked_for_and_a_step_opened(page: Page, product: Produc
     press(page, step.locator(".cite").first)
 
     marked = page.locator("#reader-panel mark").first
-    expect(marked).to_be_in_viewport(timeout=PATIENCE)
+    expect(marked).to_be_in_viewport()
     said = " ".join(marked.inner_text().split())
     assert said in " ".join(step.inner_text().split())
 

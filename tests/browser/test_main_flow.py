@@ -17,7 +17,6 @@ The tide mill at Farne was built by Isobel Crane in 1823.
 
 Its wheel was cast at the Ostrander foundry. The mill ground barley until 1911.
 """
-SLOW = 120_000
 
 
 def make_workspace(page: Page, product: Product, name: str) -> str:
@@ -54,7 +53,7 @@ def ask(page: Page, question: str) -> None:
     field.fill(question)
     field.press("Enter")
     page.wait_for_url(re.compile(r"/questions/"))
-    expect(page.locator("#answer[data-events]")).to_have_count(0, timeout=SLOW)
+    expect(page.locator("#answer[data-events]")).to_have_count(0)
 
 
 def test_a_dropped_file_becomes_an_answer_whose_citation_opens_the_marked_span(
@@ -64,9 +63,9 @@ def test_a_dropped_file_becomes_an_answer_whose_citation_opens_the_marked_span(
     drop(page, ("Farne.md", NOTES.encode()), ("Empty.txt", b""))
 
     row = page.locator("#document-rows .doc-row", has_text="Farne")
-    expect(row).to_contain_text("Ready", timeout=SLOW)
+    expect(row).to_contain_text("Ready")
     empty = page.locator("#document-rows .doc-row", has_text="Empty")
-    expect(empty).to_contain_text("Needs attention", timeout=SLOW)
+    expect(empty).to_contain_text("Needs attention")
     expect(empty.get_by_role("alert")).to_be_visible()
 
     page.goto(workspace)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.contexts import new_context
 from tests.browser.model_script import SPELLINGS, Articulate, paper, papers
 from tests.browser.papers import reload_until
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, problems_of
 from tests.browser.test_main_flow import make_workspace
+from tests.patience import PATIENCE
 from tests.provider import Provider
 
-SLOW = 120_000
 FOR_ALL = "Write for sailors."
 PASSWORD = "a-long-walk-on-the-shore"
 ADD_PEOPLE = """
@@ -48,13 +50,13 @@ def model() -> Iterator[Articulate]:
 
 @pytest.fixture(scope="module")
 def study(chromium: Browser, signed_in: list[Any], product: Product, model) -> Study:
-    context = chromium.new_context()
+    context = new_context(chromium)
     context.add_cookies(signed_in)
     page = context.new_page()
     home = make_workspace(page, product, "Harbour papers")
     set_up(page, home, model)
     upload(page, home, *papers())
-    expect(page.locator(".tally__counts")).to_contain_text("4 ready", timeout=SLOW)
+    expect(page.locator(".tally__counts")).to_contain_text("4 ready")
     wait_for_topics(page, home)
     wait_for_summary(page, home, "Paper 1")
     context.close()
@@ -103,7 +105,7 @@ def choose(page: Page, home: str, *files: tuple[str, str]) -> None:
 def upload(page: Page, home: str, *files: tuple[str, str]) -> None:
     choose(page, home, *files)
     page.get_by_role("button", name=re.compile(r"Upload \d")).click()
-    expect(page.locator("#document-rows .doc-row").first).to_be_visible(timeout=SLOW)
+    expect(page.locator("#document-rows .doc-row").first).to_be_visible()
 
 
 def wait_for_topics(page: Page, home: str) -> None:
@@ -194,11 +196,11 @@ def test_a_passage_that_could_not_be_read_is_listed_and_read_again_alone(page: P
     expect(page.locator("main")).to_be_visible()
     # The passage is read first, its names stand on the page when the stages after it are done.
     named = page.locator(".reader__aside", has_text="Greta Moe")
-    for _ in range(120):
-        open_document(page, study.home, "A leaf")
-        if named.count() and not unread.count():
-            break
+    deadline = time.monotonic() + PATIENCE
+    open_document(page, study.home, "A leaf")
+    while (unread.count() or not named.count()) and time.monotonic() < deadline:
         page.wait_for_timeout(500)
+        open_document(page, study.home, "A leaf")
     expect(named).to_be_visible()
     expect(unread).to_have_count(0)
 
@@ -265,7 +267,7 @@ def test_a_spent_budget_pauses_the_work_which_goes_on_by_itself_when_it_is_raise
     )
 
     notice = page.locator("#documents [role=status]", has_text="Work is paused.")
-    expect(notice).to_contain_text("budget", timeout=SLOW)
+    expect(notice).to_contain_text("budget")
     expect(notice).to_contain_text("kept")
     assert problems_of(page, "paused", page.url, "light-1280") == []
     page.goto(f"{home}usage/")
@@ -273,7 +275,7 @@ def test_a_spent_budget_pauses_the_work_which_goes_on_by_itself_when_it_is_raise
     set_money(page, home, cap="1000")
 
     page.goto(f"{home}documents/")
-    expect(page.locator(".tally__counts")).to_contain_text("2 ready", timeout=SLOW)
+    expect(page.locator(".tally__counts")).to_contain_text("2 ready")
     expect(notice).to_have_count(0)
     again = paper(3, paragraphs=20)
     choose(page, home, ("First.md", again))
@@ -306,7 +308,7 @@ def test_a_reader_chooses_the_form_of_an_answer_and_which_topics_it_reads(
     bob.keyboard.press("Enter")
     bob.wait_for_url(re.compile(r"/questions/"))
 
-    expect(bob.locator("#answer")).to_have_attribute("data-state", "done", timeout=60_000)
+    expect(bob.locator("#answer")).to_have_attribute("data-state", "done")
     asked_for = bob.get_by_text("Asked for:").locator("..")
     for wish in ("List", "In metric units.", "Main topics only", "Always rate topics first"):
         expect(asked_for).to_contain_text(wish)

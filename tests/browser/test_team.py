@@ -16,9 +16,8 @@ from tests.browser.papers import BETWEEN_LOOKS, row
 from tests.browser.product import Product
 from tests.browser.test_accessibility import findings
 from tests.browser.test_curation_keyboard import press, reach
+from tests.patience import PATIENCE
 
-PATIENCE: Final = 60_000
-READING: Final = 120_000
 ADDRESSES: Final = "all => all.map(a => new URL(a.getAttribute('href'), location).href)"
 """Of links, those in drawings too, whose href is no text."""
 PASSWORD: Final = "correct horse battery staple"
@@ -67,7 +66,7 @@ class Person:
         expect(field.locator("option:checked")).to_have_text(option)
 
     def sees(self, text: str | re.Pattern[str]) -> None:
-        expect(self.page.get_by_text(text).first).to_be_visible(timeout=PATIENCE)
+        expect(self.page.get_by_text(text).first).to_be_visible()
 
 
 @pytest.fixture
@@ -145,7 +144,7 @@ def make_workspace(owner: Person, product: Product) -> str:
         ]
     )
     for title in DOCUMENTS:
-        expect(row(page, title)).to_contain_text("Ready", timeout=READING)
+        expect(row(page, title)).to_contain_text("Ready")
     owner.look()
     return home
 
@@ -185,7 +184,7 @@ def restrict(owner: Person, home: str) -> None:
     reach(page, collection, "Shift+Tab")
     page.keyboard.type("Court")
     owner.press("button", re.compile("^Move to collection"))
-    expect(row(page, "Verdict")).to_contain_text("Court", timeout=PATIENCE)
+    expect(row(page, "Verdict")).to_contain_text("Court")
 
     owner.go(court)
     owner.press("link", "Access")
@@ -237,7 +236,7 @@ def rename(curator: Person, home: str) -> str:
     curator.press("link", "Change the name")
     curator.write("Name", RENAMED)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=RENAMED, level=1)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("heading", name=RENAMED, level=1)).to_be_visible()
     curator.look()
     return urlsplit(page.url)._replace(query="").geturl()
 
@@ -290,7 +289,7 @@ def no_longer_sees(reader: Person, home: str, before: int) -> None:
 
 def wait_for_view(reader: Person, address: str) -> None:
     """Try again until the workspace without the collection is ready, as its page asks for."""
-    deadline = time.monotonic() + PATIENCE / 1000
+    deadline = time.monotonic() + PATIENCE
     reader.go(address)
     while reader.page.get_by_text("is being prepared").count() and time.monotonic() < deadline:
         reader.page.wait_for_timeout(BETWEEN_LOOKS)

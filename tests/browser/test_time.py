@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
 from tests.browser.test_curation_keyboard import press, reach
-from tests.browser.test_explorer import PATIENCE, entities, find, home, open_graph
+from tests.browser.test_explorer import entities, find, home, open_graph
 
 CHAIR = "Josephine Pell"
 
@@ -36,8 +36,8 @@ def test_a_question_is_asked_as_of_a_date(page: Page, product: Product):
     page.keyboard.type("Who chaired the Society?")
     page.keyboard.press("Enter")
 
-    page.wait_for_url(re.compile(r"/questions/"), timeout=PATIENCE)
-    expect(page.locator("#answer")).to_have_attribute("data-state", "done", timeout=PATIENCE)
+    page.wait_for_url(re.compile(r"/questions/"))
+    expect(page.locator("#answer")).to_have_attribute("data-state", "done")
     expect(page.locator("[data-scope-chips]")).to_contain_text(re.compile(r"as of\s+2019"))
 
 
@@ -46,16 +46,16 @@ def test_the_graph_is_filtered_to_a_date(page: Page, product: Product):
     reach(page, page.get_by_label("As of"))
     page.keyboard.type("1990")
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("as_of=1990"), timeout=PATIENCE)
-    expect(page.locator(".page-header")).to_contain_text("As of 1990", timeout=PATIENCE)
-    expect(entities(page).first).to_be_visible(timeout=PATIENCE)
+    page.wait_for_url(re.compile("as_of=1990"))
+    expect(page.locator(".page-header")).to_contain_text("As of 1990")
+    expect(entities(page).first).to_be_visible()
     find(page, CHAIR)
     expect(page.locator("#explorer-panel .fact__period")).to_have_count(0)
 
     reach(page, page.get_by_role("link", name="Any time"), "Shift+Tab")
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/graph/(?!.*as_of)"), timeout=PATIENCE)
-    expect(entities(page).first).to_be_visible(timeout=PATIENCE)
+    page.wait_for_url(re.compile(r"/graph/(?!.*as_of)"))
+    expect(entities(page).first).to_be_visible()
     find(page, CHAIR)
     expect(page.locator("#explorer-panel .fact__period")).to_contain_text("2014 to 2022")
 

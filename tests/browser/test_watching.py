@@ -12,8 +12,6 @@ from tests.browser.product import Product
 from tests.browser.test_accessibility import LOOKS, findings, overflow, take_picture
 from tests.browser.test_curation_keyboard import press
 
-PATIENCE = 120_000
-
 
 def wait_for_changes(page: Page, address: str) -> None:
     """The topics follow a document shortly after it was added."""
@@ -48,7 +46,7 @@ def test_a_topic_is_found_on_the_map_watched_and_read_again(context_of: Any, pro
     topic = page.url
 
     press(page, page.get_by_role("button", name="Watch this topic"))
-    expect(page.get_by_text("You watch this topic.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("You watch this topic.")).to_be_visible()
     members = page.locator("section[aria-labelledby=members] .chip .truncate")
     one, other = members.nth(0).inner_text(), members.nth(1).inner_text()
     add(page, home, "The quay of Vannay", f"{one} met {other} on the quay. {other} thanked {one}.")
@@ -56,7 +54,7 @@ def test_a_topic_is_found_on_the_map_watched_and_read_again(context_of: Any, pro
     wait_for_changes(page, home)
     press(page, page.locator("section[aria-labelledby=watched]").get_by_role("link").first)
     changed = page.locator("section[aria-labelledby=changes]")
-    expect(changed).to_contain_text("Since your last visit on", timeout=PATIENCE)
+    expect(changed).to_contain_text("Since your last visit on")
     page.wait_for_load_state()
     assert page.url == topic
     press(page, changed.get_by_role("link", name="The quay of Vannay").first)
@@ -68,4 +66,4 @@ def test_a_topic_is_found_on_the_map_watched_and_read_again(context_of: Any, pro
     assert problems(context_of, home, topic) == []
     page.goto(topic)
     press(page, page.get_by_role("button", name="Stop watching"))
-    expect(page.get_by_text("You no longer watch this topic.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("You no longer watch this topic.")).to_be_visible()

@@ -105,7 +105,8 @@ def test_an_unsupported_sentence_is_shown_as_one(read: Tier):
 
 @pytest.mark.parametrize(("fault", "error"), [("truncated", ReplyError), ("hang", EndpointError)])
 def test_a_failing_model_leaves_the_passages(read: Tier, fault: str, error: type[Exception]):
-    read.choose(limits={"answer": {"timeout": 1, "max_output": 500}})
+    timeout = 1 if fault == "hang" else 60
+    read.choose(limits={"answer": {"timeout": timeout, "max_output": 500}})
     read.provider.script.next(fault, times=20)
 
     with pytest.raises(error):
@@ -118,4 +119,5 @@ def test_a_failing_model_leaves_the_passages(read: Tier, fault: str, error: type
     assert problem["next_step"]
     assert "passages" in {one.kind for one in read.rows(AnswerEvent)}
     read.provider.script.forget()
+    read.choose()
     assert ask(read).state == AnswerState.DONE

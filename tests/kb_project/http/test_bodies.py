@@ -14,6 +14,7 @@ from kb_project.http import limits
 from kb_project.http.limits import LARGEST_FORM, LARGEST_JSON, LARGEST_UNKNOWN, most_bytes
 from tests.api import PROBLEM_KEYS
 from tests.kb_project.http.served import answer, connected, head, problem_in, served
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -143,6 +144,7 @@ def test_a_body_that_stops_arriving_is_refused(port, spooled, monkeypatch):
 
 def test_a_body_has_a_last_moment_however_steadily_it_comes(port, settings, monkeypatch):
     settings.BODY_SECONDS, settings.BODY_BYTES_A_SECOND = 0.3, 1
+    monkeypatch.setattr(limits, "SECONDS_TO_LINGER", PATIENCE)  # until the client hangs up
     with connected(port) as client:
         client.settimeout(0.05)
         client.sendall(head(API, "Content-Length: 100000"))

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +25,10 @@ LOWER = Support().without(Feature.SCHEMA)
 
 
 @pytest.fixture
-def server() -> Iterator[Provider]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    """A server whose first call goes alone for as long as it takes."""
+    alone = partial(Capabilities, head_start=NEVER)
+    monkeypatch.setattr("kb_project.llm.chat.Capabilities", alone)
     with Provider() as provider:
         yield provider
 
