@@ -65,6 +65,12 @@ def _passwords_are_hashed_at_once() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _codes_of_an_app_come_in_time() -> None:
+    """Each is taken for half a minute longer: a machine may be slow to send it."""
+    django_settings.MFA_TOTP_TOLERANCE = 1
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _static_files_are_not_listed() -> None:
     """Every test client builds the middleware again; listing all static files takes 50 ms."""
     django_settings.WHITENOISE_AUTOREFRESH = True

@@ -95,12 +95,12 @@ class Script:
     """What the provider does. ``key`` empty accepts any; forms in ``refused`` are not understood.
 
     Faults: the names of ``REFUSALS`` and ``ANSWERS``, and hang, stall (after half a stream), cut,
-    truncated, huge, nested, fenced, injection, html, not_json, no_choices, drip,
-    refusal (of a stream); and those of
-    ``replies``, each a status and a body. ``reranking`` is said in place of scores by shared words.
-    ``thinks`` are the tokens that the model reasons first, ``window`` those it reads without
-    a word about the rest. ``is_tei`` reranks as text-embeddings-inference does; ``is_down`` hangs
-    up on whatever comes. ``usage`` is said in place of counts; ``caches`` keeps prompts.
+    truncated, huge, nested, fenced, injection, html, not_json, no_choices, drip, refusal (of a
+    stream); and those of ``replies``, each a status and a body. ``reranking`` is said in place of
+    scores by shared words. ``thinks`` are the tokens that the model reasons first, ``window`` those
+    it reads without a word about the rest. ``is_tei`` reranks as text-embeddings-inference does;
+    ``is_down`` hangs up on whatever comes. ``usage`` is said in place of counts; ``caches`` keeps
+    prompts.
     """
 
     key: str = ""
@@ -338,8 +338,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        is_short = len(text) < HUGE // 2
-        pieces = re.findall(r"\S+\s*" if is_short else r"(?s).{1,10000}", text)
+        pieces = re.findall(r"\S+\s*" if len(text) < HUGE // 2 else r"(?s).{1,10000}", text)
         is_half = seen.fault in ("cut", "stall")
         if seen.fault == "refusal":
             self._event({"choices": [{"index": 0, "delta": {"refusal": "I cannot help."}}]})

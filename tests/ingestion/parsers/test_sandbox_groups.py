@@ -75,7 +75,7 @@ def test_a_file_that_is_missing_stops_no_other(files, sandbox: ParserSandbox):
 
 
 def test_time_is_limited_for_each_file(files, sandbox: ParserSandbox):
-    group = files(a_txt=b"one", b_html=LONG_HTML.encode(), c_txt=b"three")
+    group = files(a_txt=b"one", b_html=3 * LONG_HTML.encode(), c_txt=b"three")
 
     found = sandbox.parse_many(group, limits=Limits(seconds=2))
 
@@ -103,7 +103,7 @@ def test_native_code_that_dies_costs_one_document_of_a_group(files, sandbox: Par
 
 
 def test_many_bad_files_in_a_row_are_each_answered(files, sandbox: ParserSandbox):
-    slow = LONG_HTML.encode()
+    slow = 3 * LONG_HTML.encode()
     group = files(a_html=slow, b_html=slow, c_txt=b"three", d_html=slow)
 
     found = sandbox.parse_many(group, limits=Limits(seconds=2))

@@ -33,7 +33,7 @@ def test_an_app_is_set_up_and_asked_for_at_the_next_sign_in(django_capture_on_co
     next_time = visitor()
     sign_in(next_time)
     assert not is_in(next_time)
-    next_time.post(reverse("mfa_authenticate"), {"code": code_of(secret, steps=1)})
+    next_time.post(reverse("mfa_authenticate"), {"code": code_of(secret, steps=-9)})
     refused = is_in(next_time)
     next_time.post(reverse("mfa_authenticate"), {"code": code_of(secret)})
     assert is_in(next_time)
