@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.browser.contexts import new_context
 from tests.browser.product import Product
@@ -34,7 +33,7 @@ KEYS = ("m", "n", "2m", "s", "m", "n", "m", "s", "m", "n")
 """What is done with the ten; where three stand side by side one is left out first."""
 
 
-def papers() -> list[dict[str, Any]]:
+def papers() -> list[FilePayload]:
     """Letters of every firm by its short name, and by each of its longer ones."""
     short = [
         f"The board in Aberdeen thanked {firm} for the work. Later {firm} sent an invoice."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -15,7 +14,7 @@ from django.db import connections
 
 from kb_project.asgi import InOneThread
 from kb_project.http.limits import BoundedProtocol
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_until
 
 
 @contextmanager
@@ -35,10 +34,7 @@ def served() -> Iterator[int]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + PATIENCE
-    while not server.started:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: server.started)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]
     finally:
