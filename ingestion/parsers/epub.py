@@ -86,8 +86,10 @@ def _describe(package: etree._Element, builder: TextBuilder) -> str:
 
 
 def _chapters(package: etree._Element, package_path: str) -> Iterator[str]:
-    """Names of archive entries in reading order; names are looked up, never opened as paths."""
+    """Names of archive entries in reading order, each once: a book may list places within a file.
+    Names are looked up, never opened as paths."""
     folder = posixpath.dirname(package_path)
+    known: set[str] = set()
     entries = {entry.get("id"): entry for entry in package.iterfind("{*}manifest/{*}item")}
     for reference in package.iterfind("{*}spine/{*}itemref"):
         entry = entries.get(reference.get("idref"))
@@ -95,7 +97,10 @@ def _chapters(package: etree._Element, package_path: str) -> Iterator[str]:
             continue
         if "nav" not in (entry.get("properties") or "").split():
             href = unquote((entry.get("href") or "").partition("#")[0])
-            yield posixpath.normpath(posixpath.join(folder, href))
+            chapter = posixpath.normpath(posixpath.join(folder, href))
+            if chapter not in known:
+                known.add(chapter)
+                yield chapter
 
 
 def _write_chapters(

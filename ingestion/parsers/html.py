@@ -15,7 +15,7 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ingestion.parsers.blocks import inline_text, is_silent, walk, write_blocks
-from ingestion.parsers.builder import TextBuilder
+from ingestion.parsers.builder import TextBuilder, title_from_name
 from ingestion.parsers.document import ParsedDocument, Source, clean, one_line
 from ingestion.parsers.encoding import decode
 
@@ -68,7 +68,7 @@ def read(source: Source) -> ParsedDocument:
         skip = (lambda node: node.mem_id in left_out) if left_out else is_silent
         write_blocks(root, builder, skip=skip)
     _describe(tree, builder)
-    return builder.build(parser="html", title=page_title(tree), encoding=encoding)
+    return builder.build(parser="html", title=page_title(tree, source.name), encoding=encoding)
 
 
 def read_tree(
@@ -97,16 +97,17 @@ def _describe(tree: LexborHTMLParser, builder: TextBuilder) -> None:
     builder.describe("url", link.attributes.get("href") if link else "")
 
 
-def page_title(tree: LexborHTMLParser) -> str:
+def page_title(tree: LexborHTMLParser, name: str) -> str:
     """The page's title, without a site name after a dash or bar if an h1 matches the rest; an h1
-    instead of a path such as *Page < Part < Site*."""
+    instead of the file's name or of a path such as *Page < Part < Site*."""
     title = tree.css_first("title")
     shown = one_line(title.text()) if title else ""
     tops = [one_line(inline_text(top)) for top in tree.css("h1")]
     for top in filter(None, tops):
         if _SITE_NAME.fullmatch(shown.removeprefix(top)):
             return top
-    if not shown or " < " in shown:
+    is_name = shown.casefold() == title_from_name(name).casefold()
+    if not shown or is_name or " < " in shown:
         return tops[0] if len(tops) == 1 else shown.partition(" < ")[0]
     return shown
 

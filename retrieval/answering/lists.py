@@ -117,7 +117,7 @@ def fitting(
         # *Which attacks are there in Wesnoth?* All of its manual's lists are about Wesnoth.
         fits = wanted.beyond(title).share(lead)
         fits += share_of_lead.get(entries[0].group, 0.0)
-        return fits + sum(shares.get(one.key, 0.0) for one in entries)
+        return fits + sum(shares.get(one.key, 0.0) for one in entries[:MOST_ENTRIES])
 
     lists = [
         asked

@@ -45,6 +45,12 @@ def test_addresses_are_decoded(read):
     assert "It rained." in document.text
 
 
+def test_a_file_is_read_once_though_the_book_lists_places_in_it(read):
+    book = make_epub({"one.xhtml": CHAPTERS["one.xhtml"], "one.xhtml#p1": "<p>Not this.</p>"})
+
+    assert read(book, "book.epub").text == "The boy\n\nBorn at Grindel."
+
+
 def test_an_address_outside_the_book_reaches_nothing(read):
     book = make_epub(
         {"one.xhtml": "<p>Text.</p>", "../../../../etc/passwd": "<p>In the archive.</p>"}

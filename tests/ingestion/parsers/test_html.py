@@ -73,6 +73,8 @@ def test_facts_come_from_the_head(read):
         ("FeesPage &lt; Manual &lt; Wiki", "", "FeesPage"),
         ("Fees, part two", "<h1>Fees</h1>", "Fees, part two"),
         ("", "<h1>Fees</h1>", "Fees"),
+        ("Page", "<h1>Fees</h1>", "Fees"),
+        ("Page", "<h2>Fees</h2>", "Page"),
         ("", "<p>Fees</p>", "page"),
     ],
 )
