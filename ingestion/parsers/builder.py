@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from operator import attrgetter
 from pathlib import PurePosixPath
 
 from ingestion.parsers import furniture, refusals
@@ -160,10 +159,10 @@ class TextBuilder:
         """Build the document. ``front`` is the title on its first page, for files that state none.
         ``is_laid_out``: pages may have running heads and page numbers."""
         self.close_page()
-        self._headings.sort(key=attrgetter("start"))
         text = self.text
         if not text.strip():
             raise refusals.no_text(self.source.name)
+        self._headings = furniture.without_contents(text, self._headings)
         if self.removed:
             are = "character was" if self.removed == 1 else "characters were"
             self.warn(f"{self.removed:,} invalid control {are} removed.")

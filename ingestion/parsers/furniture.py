@@ -11,8 +11,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise, takewhile
+from operator import attrgetter
 from typing import Final
 
 import regex
@@ -104,6 +105,43 @@ def regions_of(
     found += legal.notices(text)
     found += _commands(text, found)
     return _joined(text, _apart(found))
+
+
+def without_contents(text: str, headings: Sequence[Heading]) -> list[Heading]:
+    """Return the headings in order, those of a table of contents at the lines that they name.
+
+    Of an e-book whose contents are headings and whose headings are bold paragraphs, for example:
+    many headings follow each other without text in between, and most stand again further below.
+    """
+    kept: list[Heading] = []
+    named: dict[int, Heading] = {}
+    for run in _without_text_between(text, sorted(headings, key=attrgetter("start"))):
+        again = _again(text, run) if len(run) >= FEWEST_ENTRIES else []
+        if 2 * len(again) > len(run):
+            named |= {one.start: one for one in again}
+        else:
+            kept += run
+    known = {one.start for one in kept}
+    new = [one for start, one in named.items() if start not in known]
+    return sorted([*kept, *new], key=attrgetter("start"))
+
+
+def _without_text_between(text: str, headings: Sequence[Heading]) -> Iterator[list[Heading]]:
+    run: list[Heading] = []
+    for one in headings:
+        if run and text[run[-1].start + len(run[-1].title) : one.start].strip():
+            yield run
+            run = []
+        run.append(one)
+    if run:
+        yield run
+
+
+def _again(text: str, run: Sequence[Heading]) -> list[Heading]:
+    """The headings at the first lines below the run that are the same."""
+    end = run[-1].start + len(run[-1].title)
+    lines = {line.text: line.start for line in reversed(list(_lines(text, end, len(text))))}
+    return [replace(one, start=lines[one.title]) for one in run if one.title in lines]
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[TextLine]:

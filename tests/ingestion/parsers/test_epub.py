@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from kb_project.text.regions import Region, RegionKind
 from tests.ingestion.parsers.conftest import headed
 from tests.ingestion.parsers.samples import make_epub, make_zip
 
@@ -49,6 +50,19 @@ def test_a_file_is_read_once_though_the_book_lists_places_in_it(read):
     book = make_epub({"one.xhtml": CHAPTERS["one.xhtml"], "one.xhtml#p1": "<p>Not this.</p>"})
 
     assert read(book, "book.epub").text == "The boy\n\nBorn at Grindel."
+
+
+def test_contents_that_are_headings_say_which_lines_are_the_headings(read):
+    parts = ["1. Oil", "2. Wicks", "3. Fog", "4. Rope"]
+    contents = "".join(f"<h2>{part}</h2>" for part in parts)
+    told = "".join(f"<p><b>{part}</b></p><p>What is told of it.</p>" for part in parts)
+
+    document = read(make_epub({"a.xhtml": contents, "b.xhtml": told}), "book.epub")
+
+    first, second = document.pages
+    assert headed(document) == parts
+    assert [second.start <= one.start for one in document.headings] == [True] * 4
+    assert Region(RegionKind.CONTENTS, first.start, first.end) in document.regions
 
 
 def test_an_address_outside_the_book_reaches_nothing(read):
