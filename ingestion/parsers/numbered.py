@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from ingestion.parsers.document import one_line
 
 _NUMBERED: Final = re.compile(
     r"(?P<indent>[ \t]*)(?:§ ?)?(?P<number>(?:[A-Z]\.)?\d{1,3}(?:\.\d{1,3}){0,5})(?P<dot>\.?)"
-    r"[ \t]{1,8}(?P<title>\S.*)",
+    r"(?P<gap>[ \t]{1,8})(?P<title>\S.*)",
     re.DOTALL,
 )
 _UNDERLINE: Final = re.compile(r"\n[ \t]*(?:={3,}|-{3,}|~{3,})\s*$")
@@ -40,7 +40,8 @@ class _Block:
     place: int
     start: int
     parts: tuple[str, ...]
-    kind: tuple[int, bool, int]
+    kind: tuple[int, ...]
+    gap: int
     title: str
     is_title: bool
 
@@ -60,14 +61,28 @@ def numbered_headings(text: str) -> list[tuple[int, str, int]]:
     found: list[_Block] = []
     for depth in sorted({len(one.parts) for one in alone}):
         level = [one for one in alone if len(one.parts) == depth]
-        for kind in sorted({one.kind for one in level}):
-            members = [one for one in level if one.kind == kind]
-            whole = [one for one in blocks if one.kind == kind]
-            if len([one for one in whole if one.is_title]) >= _SHARE * len(whole):
-                found += _in_sequence(members, {one.parts for one in found})
+        above = {one.parts for one in found}
+        # *1.  Oil* is no *1. Oil*, but numbers may be aligned: *9.  Fog*, *10. Ice*.
+        found += list(_of_kinds(blocks, level, above, attrgetter("kind"))) or list(
+            _of_kinds(blocks, level, above, attrgetter("kind", "gap"))
+        )
     return [
         (len(one.parts), one.title, one.start) for one in sorted(found, key=attrgetter("start"))
     ]
+
+
+def _of_kinds(
+    blocks: Sequence[_Block],
+    level: Sequence[_Block],
+    above: Iterable[tuple[str, ...]],
+    kind_of: Callable[[_Block], Any],
+) -> Iterator[_Block]:
+    """Yield the headings among the blocks of one depth, each kind by itself."""
+    for kind in sorted({kind_of(one) for one in level}):
+        members = [one for one in level if kind_of(one) == kind]
+        whole = [one for one in blocks if kind_of(one) == kind]
+        if len([one for one in whole if one.is_title]) >= _SHARE * len(whole):
+            yield from _in_sequence(members, above)
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
@@ -95,6 +110,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             start + len(found["indent"]),
             parts,
             (len(parts), bool(found["dot"]), len(found["indent"].expandtabs())),
+            len(found["gap"].expandtabs()),
             one_line(found.group()),
             _is_title(found.group().strip(), found["title"].strip(), len(parts)),
         )

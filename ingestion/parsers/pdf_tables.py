@@ -364,11 +364,15 @@ def _is_list(rows: Sequence[Sequence[TableCell]]) -> bool:
 
 
 def _is_head(page: PdfTextPage, rows: Sequence[Sequence[TableCell]]) -> bool:
-    """Whether the first row, if it may, names the columns."""
-    return any(
+    """Whether the first row, if it may, names the columns, as it does if only its corner, above the
+    names of the rows, is empty."""
+    corner, *names = rows[0]
+    has_corner = not corner and all(names) and all(row[0] for row in rows[1:])
+    is_apart = any(
         head and below and (_is_set_apart(page, head, below) or _counts(_text(head), below))
         for head, below in zip(rows[0], _columns(rows[1:]), strict=True)
-    ) or _is_shaded(page, rows)
+    )
+    return has_corner or is_apart or _is_shaded(page, rows)
 
 
 def _is_shaded(page: PdfTextPage, rows: Sequence[Sequence[TableCell]]) -> bool:

@@ -3,6 +3,8 @@
 Team    Lead
 ------  ---------------
 Amber   Dilys Rowe
+
+The dashes of each column, or one line below all names, which then tell where columns begin.
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ from typing import Final
 from ingestion.parsers.tables import Header, Row, is_header
 
 _RULE: Final = re.compile(r"[ \t]*[-=]{2,}(?:[ \t]+[-=]{2,})+[ \t]*")
+_LONG_RULE: Final = re.compile(r"[ \t]*([-=_])\1{7,}[ \t]*")
+_FEWEST_BELOW: Final = 2
+"""Rows, each with several cells, right below names that alone tell the columns."""
+_NAME: Final = re.compile(r"\S+(?: \S+)*")
 _DASHES: Final = re.compile(r"[-=]+")
 _DASHED: Final = re.compile(r"[-=]{2}")
 """A frame of dashes around a notice, not a name."""
@@ -28,9 +34,15 @@ def parts_of(text: str) -> Iterator[str | list[Row]]:
     lines = text.split("\n")
     done = 0
     for place, line in enumerate(lines):
-        if place >= done and _RULE.fullmatch(line):
-            table = _Table(lines, done, place)
-            if len(table.rows) > 1:
+        if place < done:
+            continue
+        groups, fewest = _groups(line), 0
+        if not groups and place > done and _LONG_RULE.fullmatch(line):
+            groups, fewest = _groups_of_names(lines[place - 1]), _FEWEST_BELOW
+        if groups:
+            table = _Table(lines, done, place, groups)
+            divided = [row for row in table.rows[1 : fewest + 1] if sum(map(bool, row)) > 1]
+            if len(table.rows) > 1 and len(divided) == fewest:
                 yield "\n".join(lines[done : table.start])
                 yield table.rows
                 done = table.end
@@ -40,9 +52,11 @@ def parts_of(text: str) -> Iterator[str | list[Row]]:
 class _Table:
     """What is a table around a line of dashes: the lines from ``start`` to ``end``."""
 
-    def __init__(self, lines: Sequence[str], first: int, rule: int) -> None:
+    def __init__(
+        self, lines: Sequence[str], first: int, rule: int, groups: list[tuple[int, int]]
+    ) -> None:
         self._lines = lines
-        self._groups = _groups(lines[rule])
+        self._groups = groups
         self.start, self.end = rule, rule + 1
         names = list(map(_joined, zip(*self._names(first), strict=True)))
         is_head = is_header(names) and not any(map(_DASHED.match, names))
@@ -111,6 +125,12 @@ class _Table:
 def _groups(rule: str) -> list[tuple[int, int]]:
     """Where each group of dashes begins and ends; none in another line."""
     return [one.span() for one in _DASHES.finditer(rule.expandtabs())] * bool(_RULE.fullmatch(rule))
+
+
+def _groups_of_names(line: str) -> list[tuple[int, int]]:
+    """Where each name of a line of several begins and ends."""
+    found = [one.span() for one in _NAME.finditer(line.expandtabs())]
+    return found if len(found) > 1 else []
 
 
 def _joined(cells: Sequence[str]) -> str:

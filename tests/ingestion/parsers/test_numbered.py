@@ -59,6 +59,17 @@ def test_headings_of_a_file_from_windows_are_found(read):
     assert len(headed(document)) == 3
 
 
+def test_contents_and_lists_with_another_space_behind_the_number_do_not_hide_headings():
+    parts = ["1.  Oil", "2.  Wicks", "3.  Fog"]
+    contents = "1. Oil\n   1.1 Of whales\n\n2. Wicks\n   2.1 Cut\n\n3. Fog\n   3.1 Bells"
+
+    assert titles(f"{contents}\n\n{sections(*parts)}") == [
+        (1, "1. Oil"),
+        (1, "2. Wicks"),
+        (1, "3. Fog"),
+    ]
+
+
 def test_a_table_of_contents_repeats_headings_and_has_none():
     contents = "\n\n".join(["1 Oil", "1.1 Of whales", "1.2 Of seeds", "2 Wicks", "3 Fog"])
     text = f"{contents}\n\n" + sections(

@@ -66,6 +66,14 @@ def test_cells_are_aligned_on_the_left_on_the_right_or_in_the_middle(align):
     )
 
 
+def test_words_beside_an_empty_corner_name_the_columns():
+    rows = [["", "Oar", "Sail"], ["First boat", "Ash", "Flax"], ["Second boat", "Elm", "Hemp"]]
+
+    text = read(*table(rows, at=[72, 200, 300], align="left"))
+
+    assert text.endswith("Second boat; Oar: Elm; Sail: Hemp")
+
+
 def test_sentences_around_a_table_are_no_rows():
     prose = "The ferries carried more passengers than in any year before, and less freight."
     text = read(

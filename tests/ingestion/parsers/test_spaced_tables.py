@@ -52,6 +52,13 @@ def test_numbers_on_the_right_and_cells_wider_than_their_dashes_stay_in_their_co
     assert tables_of(text) == [[["Name", "Litres"], ["Kelder", "7,300"], ["The long tank", "12"]]]
 
 
+def test_one_line_below_all_names_is_enough_if_rows_keep_to_their_columns():
+    rows = "  Code   Name\n  ___________________\n  al     Alva\n  bm     Baum (Native, HT)\n"
+
+    assert tables_of(rows) == [[["Code", "Name"], ["al", "Alva"], ["bm", "Baum (Native, HT)"]]]
+    assert tables_of("Minutes      May 2019\n---------------------\nAll came.\nWe ate.\n") == []
+
+
 def test_a_cell_may_go_on_in_the_next_line_and_a_name_above_another():
     text = "Max     Usual\nMl/d    Ml/d\n------  ---------\n62      47, except\n        in winter\n"
 
