@@ -173,10 +173,12 @@ def batches(
     """Divide numbered texts into batches of so many tokens at most, in their order; a longer text
     is a batch of its own."""
     batch: list[tuple[int, Text]] = []
+    tokens = 0
     for one in texts:
-        if batch and sum(length(text) for _, text in [*batch, one]) > at_once:
+        tokens += length(one[1])
+        if batch and tokens > at_once:
             yield batch
-            batch = []
+            batch, tokens = [], length(one[1])
         batch.append(one)
     if batch:
         yield batch

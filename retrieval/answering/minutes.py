@@ -1,4 +1,5 @@
-"""What minutes tell by the labels of their lines: who was there, who was not, what was decided."""
+"""What minutes tell by the labels of their lines: who was there, who was not, who led, who wrote,
+what was decided."""
 
 from __future__ import annotations
 
@@ -30,6 +31,16 @@ _LABELLED: Final = tuple(
             r"\bwho\b(?!.*(?:\bnot\b|n['’]t)).{1,30}\b(?:attend|there|present|came|joined|took part"
             r"|in the room)",
             r"present|attend(?:ees|ed|ing|ance)|in attendance|participants|there|those present",
+        ),
+        (
+            r"\bwho\b.{1,20}\b(?:wrote|took|kept|typed|prepared|recorded)\b.{1,20}"
+            r"\b(?:minutes|notes)\b",
+            r"minutes|notes|minuted|recorded|prepared|taken by|secretary|scribe"
+            r"|(?:minute|note)[ -]?taker",
+        ),
+        (
+            r"\bwho\b.{1,10}\b(?:chaired|led|presided|was in the chair|was chair(?:ing)?)\b",
+            r"chair(?:ed|ing|person|man|woman)?|in the chair|presiding|moderator|facilitator",
         ),
         (
             r"\b(?:decided?|decisions?|agreed?|resolved?)\b",

@@ -289,6 +289,9 @@ def test_asked_for_a_number_a_statement_without_one_is_no_answer(question):
         ("Who was missing at the meeting?", "Apologies: Bram, who was ill."),
         ("who couldn't make it", "Absent: Bram, who was ill."),
         ("Who attended the meeting?", "Present: Bram Tor and Ada Lind."),
+        ("Who took the minutes of the meeting?", "Minutes taken by: Bram Tor."),
+        ("Who wrote the notes?", "Note-taker: Bram, who was late."),
+        ("Who chaired the meeting?", "In the chair: Ada Lind."),
         ("What did we decide on the jetty?", "Decision: the jetty is mended in May."),
     ],
 )
