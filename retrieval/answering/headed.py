@@ -31,8 +31,10 @@ MOST_PASSAGES: Final = 12
 """Passages of a section that are read; of a longer one, no list is made."""
 MOST_TABLES: Final = 5
 """Passages found whose tables are read whole."""
-KINDS: Final = frozenset({"kind", "sort", "type"})
-"""Terms of a heading that the question need not have: *Account types*."""
+SAYS_NOTHING: Final = frozenset(
+    terms("kinds sorts types available possible supported different main overview list choosing")
+)
+"""Terms of a heading that the question need not have: *Account types*, *Supported formats*."""
 COVERS: Final = 0.6
 """Share of the question's terms, by rarity, that the heading has at least."""
 
@@ -87,7 +89,7 @@ def _sections(
     """The sections whose headings the question has whole, and that cover it; *Step 1* and *Step 2*
     below one say that it has steps."""
     for one in headings:
-        own = {*terms(bare(one.title))} - KINDS
+        own = {*terms(bare(one.title))} - SAYS_NOTHING
         if not own or not wanted.weights.keys() >= own:
             continue
         inner = [other for other in headings if one.start < other.start < one.end]

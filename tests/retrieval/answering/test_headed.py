@@ -65,6 +65,12 @@ def test_what_is_headed_by_what_a_list_is_asked_of_is_listed():
     ]
 
 
+def test_a_heading_may_say_that_its_things_are_available():
+    parts = [(level, title.replace("Traits", "Available Traits"), of) for level, title, of in UNITS]
+
+    assert len(Desk(parts).said("Which traits are there?")) == 2
+
+
 def test_a_heading_about_more_than_is_asked_lists_nothing():
     said = Desk(UNITS).said("Which outlaws of the north are there?")
 
