@@ -15,6 +15,7 @@ from ingestion.knowledge.conflicts import SideSpan, others, sides_beside
 from ingestion.models import Chunk
 from kb_project.text.sentences import sentence_spans
 from kb_project.text.words import terms, words
+from retrieval.answering.overview_language import to_sum_up
 from retrieval.conversations import queries
 from retrieval.models import Citation
 from retrieval.search.results import Hit
@@ -81,7 +82,10 @@ def shortfall(question: str, passage: str) -> tuple[str, ...]:
 
     >>> shortfall("Who painted the lighthouse?", "The lighthouse was lit in 1869.")
     ('It does not mention “painted”.',)
+    >>> shortfall("Sum up the storm", "The lighthouse was lit in 1869.")
+    ('It does not mention “storm”.',)
     """
+    question = to_sum_up(question) or question
     there = set(terms(passage))
     asked = [
         question[word.start : word.end] for word in words(question) if word.folded not in ASKING
