@@ -71,16 +71,21 @@ def document_described(
     head = description["head"]
     words = set(terms(f"{description['before']} {description['behind'] or ''}")) - _LINKS
     names = {one: name for one, (name, _) in known.items()}
-    of_kind = [one for one in found if _is_of_kind(head, one.title, names.get(one.document_id, ""))]
+    ranked = list(enumerate(found, start=SLOPE))
+    of_kind = [
+        (rank, one)
+        for rank, one in ranked
+        if _is_of_kind(head, one.title, names.get(one.document_id, ""))
+    ]
     if of_kind:
         is_any = regex.fullmatch(_ANY, head, regex.IGNORECASE)
         return _meant(words, of_kind, known, kind=0 if is_any else 1)
-    return _meant(words, found, known, named=1) if _FREELY.fullmatch(head) else None
+    return _meant(words, ranked, known, named=1) if _FREELY.fullmatch(head) else None
 
 
 def _meant(
     words: AbstractSet[str],
-    found: Sequence[Hit],
+    ranked: Sequence[tuple[int, Hit]],
     known: Mapping[UUID, tuple[str, str]],
     *,
     kind: int = 0,
@@ -91,7 +96,7 @@ def _meant(
     called: dict[UUID, set[str]] = {}
     said: dict[UUID, set[str]] = {}
     nearness: dict[UUID, float] = defaultdict(float)
-    for rank, hit in enumerate(found, start=SLOPE):
+    for rank, hit in ranked:
         name, author = known.get(hit.document_id, ("", ""))
         one = called.setdefault(hit.document_id, set(terms(f"{hit.title}\n{name}\n{author}")))
         said.setdefault(hit.document_id, set(one)).update(terms(hit.text))
