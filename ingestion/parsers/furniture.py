@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise, takewhile
 from operator import attrgetter
@@ -115,8 +115,10 @@ def without_contents(text: str, headings: Sequence[Heading]) -> list[Heading]:
     """
     kept: list[Heading] = []
     named: dict[int, Heading] = {}
-    for run in _without_text_between(text, sorted(headings, key=attrgetter("start"))):
-        again = _again(text, run) if len(run) >= FEWEST_ENTRIES else []
+    runs = list(_without_text_between(text, sorted(headings, key=attrgetter("start"))))
+    places = _places(text, [one for one in runs if len(one) >= FEWEST_ENTRIES])
+    for run in runs:
+        again = _again(places, run) if len(run) >= FEWEST_ENTRIES else []
         if 2 * len(again) > len(run):
             named |= {one.start: one for one in again}
         else:
@@ -137,11 +139,25 @@ def _without_text_between(text: str, headings: Sequence[Heading]) -> Iterator[li
         yield run
 
 
-def _again(text: str, run: Sequence[Heading]) -> list[Heading]:
+def _places(text: str, runs: Sequence[Sequence[Heading]]) -> dict[str, list[int]]:
+    """Where the lines begin that are the same as headings of the runs, by their words."""
+    titles = {one.title for run in runs for one in run}
+    places: dict[str, list[int]] = {one: [] for one in titles}
+    for line in _lines(text, 0, len(text)) if titles else ():
+        if line.text in titles:
+            places[line.text].append(line.start)
+    return places
+
+
+def _again(places: Mapping[str, Sequence[int]], run: Sequence[Heading]) -> list[Heading]:
     """The headings at the first lines below the run that are the same."""
     end = run[-1].start + len(run[-1].title)
-    lines = {line.text: line.start for line in reversed(list(_lines(text, end, len(text))))}
-    return [replace(one, start=lines[one.title]) for one in run if one.title in lines]
+    firsts = [bisect_left(places[one.title], end) for one in run]
+    return [
+        replace(one, start=places[one.title][first])
+        for one, first in zip(run, firsts, strict=True)
+        if first < len(places[one.title])
+    ]
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[TextLine]:

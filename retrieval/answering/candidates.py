@@ -85,6 +85,12 @@ class Candidate:
         return "".join(_LABELS.findall(self.said)) if self.kind is StatementKind.ROW else ""
 
     @property
+    def term(self) -> str:
+        """The term whose definition it begins; empty if it begins none."""
+        level, title = self.statement.path[-1] if self.statement.path else (0, "")
+        return title if level == LABEL and self.place == 0 else ""
+
+    @property
     def asks(self) -> bool:
         """Whether it is a question."""
         return self.said.rstrip("\"'”’ ").endswith(("?", "？"))
@@ -131,14 +137,13 @@ def groups_of(found: Sequence[Candidate]) -> Mapping[tuple[UUID, int], list[Cand
 def with_term(one: Candidate, *, alone: bool = False) -> Candidate:
     """Return the first sentence of a definition together with the term that it defines, or the term
     ``alone``."""
-    path, statement = one.statement.path, one.statement
-    if one.place or not path or path[-1][0] != LABEL:
+    term, statement = one.term, one.statement
+    if not term:
         return one
     before = [region for region in one.hit.regions if region.end <= statement.start]
     start = max((region.start for region in before if region.level == LABEL), default=-1)
     if start < 0:
         return one
-    term = path[-1][1]
     said = term if alone else f"{term}: {statement.said}"
     return replace(one, statement=replace(statement, start=start, said=said))
 

@@ -11,7 +11,6 @@ from uuid import UUID
 
 import regex
 
-from kb_project.text.regions import LABEL
 from kb_project.text.sentences import begins_with_pronoun
 from kb_project.text.statements import StatementKind, is_ended
 from kb_project.text.values import SPELT_OTHERWISE
@@ -252,9 +251,9 @@ def _short(entries: Sequence[Candidate]) -> Sequence[Candidate]:
     one of paragraphs, which is read in its document."""
     shown = entries[:MOST_ENTRIES]
     if all(map(_is_definition, entries)):
-        named = [with_term(one, alone=True) for one in shown]
-        shown = [with_term(one) for one in shown]
-        return shown if _words_of(shown) <= MOST_WORDS else named
+        whole = [with_term(one) for one in shown]
+        is_short = _words_of(whole) <= MOST_WORDS
+        return whole if is_short else [with_term(one, alone=True) for one in shown]
     return shown if _words_of(shown) <= MOST_WORDS else []
 
 
@@ -263,8 +262,7 @@ def _words_of(entries: Sequence[Candidate]) -> float:
 
 
 def _is_definition(one: Candidate) -> bool:
-    levels = [level for level, _ in one.statement.path]
-    return one.kind is StatementKind.SENTENCE and one.place == 0 and levels[-1:] == [LABEL]
+    return one.kind is StatementKind.SENTENCE and bool(one.term)
 
 
 def _heading(of: Sequence[Candidate]) -> str:

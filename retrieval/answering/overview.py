@@ -26,13 +26,19 @@ from kb_project.text.regions import (
     from_json,
     main,
     prose,
-    unshouted,
 )
 from kb_project.text.words import terms
 from retrieval.answering import candidates, overview_language as language, sql
 from retrieval.answering.drafts import ChunkSpan
 from retrieval.answering.overview_described import document_described
-from retrieval.answering.overview_facts import Facts, apart, facts_of, headings_of, parts_below
+from retrieval.answering.overview_facts import (
+    Facts,
+    apart,
+    facts_of,
+    headings_of,
+    parts_below,
+    titles_of,
+)
 from retrieval.answering.overview_language import Named, Section, Target
 from retrieval.answering.overview_sentences import CHINESE, ENGLISH
 from retrieval.search import scope_entities
@@ -244,8 +250,7 @@ class _Reader:
         first = self._first_line(facts.id, start)
         text = self._say.is_a(facts.title, self._about(facts))
         yield OverviewSentence(text, first, (0, len(facts.title)))
-        if len(parts) > 1:
-            titles = [unshouted(bare(one.title)) for one in parts]
+        if titles := titles_of(parts):
             if len(parts) <= FEW_HEADINGS:
                 titles = [
                     self._say.part(title, parts_below(one, facts.headings))
@@ -260,7 +265,7 @@ class _Reader:
     def _line(self, facts: Facts) -> OverviewSentence:
         """Describe a document in one sentence."""
         parts = main(facts.headings, MOST_OF_LINE)
-        titles = [unshouted(bare(one.title)) for one in parts] if len(parts) > 1 else []
+        titles = titles_of(parts)
         said = self._say.mentions(facts.names[:MOST_NAMES_OF_LINE], facts.terms[:MOST_OF_LINE])
         text = self._say.line(facts.title, self._about(facts), titles, said)
         spans = self._first_line(facts.id, parts[0].start if titles else 0)

@@ -82,8 +82,14 @@ def headings_of(written: str) -> tuple[tuple[int, str, int], ...]:
 
 def parts_below(part: Heading, headings: Sequence[Heading]) -> list[str]:
     """Return the main headings of a part if it has several."""
-    below = main([one for one in headings if part.start < one.start < part.end], MOST_BELOW)
-    return [unshouted(bare(one.title)) for one in below] if len(below) > 1 else []
+    return titles_of(
+        main([one for one in headings if part.start < one.start < part.end], MOST_BELOW)
+    )
+
+
+def titles_of(parts: Sequence[Heading]) -> list[str]:
+    """Return the titles of several parts, as they are shown; a single one divides nothing."""
+    return [unshouted(bare(one.title)) for one in parts] if len(parts) > 1 else []
 
 
 def apart(names: Sequence[str], title: str, most: int) -> tuple[str, ...]:

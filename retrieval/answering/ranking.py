@@ -29,7 +29,7 @@ from ingestion.knowledge import corpus
 from kb_project.llm.ports import CrossEncoder, Told
 from kb_project.sql import run_sql
 from kb_project.text.languages import HAN
-from kb_project.text.regions import LABEL, bare
+from kb_project.text.regions import bare
 from kb_project.text.statements import StatementKind
 from kb_project.text.values import SPELT_OTHERWISE
 from kb_project.text.words import terms
@@ -281,8 +281,7 @@ def _says_what(one: Candidate, subject: str) -> float:
     """How much a statement says what the subject is: most if it defines it, or is the first below
     the subject as a term; less if it is about it; least if it is a row that does
     not even name it."""
-    level, title = one.statement.path[-1] if one.statement.path else (0, "")
-    is_headed = level == LABEL and one.place == 0 and bare(title).casefold() == subject.casefold()
+    is_headed = bool(one.term) and bare(one.term).casefold() == subject.casefold()
     if is_headed or defines(one.said, subject):
         return DEFINES
     if one.kind is StatementKind.ROW:
