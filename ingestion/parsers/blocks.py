@@ -7,7 +7,7 @@ never a recursion: a hostile page nests ten thousand levels deep.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from typing import Final
 
@@ -65,6 +65,15 @@ _MOST_NODES: Final = 60
 _LONGEST_TERM: Final = 80
 """Characters of a ``dt`` up to which it names what its ``dd`` says."""
 
+_BOLD: Final = ("b", "strong", "dfn")
+_FEWEST_RUN_IN: Final = 5
+"""Paragraphs that begin with a term in bold, for it to be what the rest defines …"""
+_RUN_IN_SHARE: Final = 1 / 3
+"""… and their share of all: elsewhere, a bold beginning is a warning or a mere beginning."""
+_NO_WORD: Final = re.compile(r"\W*")
+_DEFINES: Final = re.compile(r"\s*(?:[A-Z0-9(=]|[:.–—-]\s)")
+_BEFORE_DEFINITION: Final = re.compile(r"\A[:.–—-]\s+")
+
 Skip = Callable[[LexborNode], bool]
 
 
@@ -115,16 +124,19 @@ def write_blocks(
 
     ``may_guess``: the first row of a table may name its columns although nothing says so.
     """
-    writer = _BlockWriter(builder, skip, may_guess=may_guess)
+    writer = _BlockWriter(builder, skip, _run_in_terms(root), may_guess=may_guess)
     for node, entering in walk(root, skip=writer.skips):
         writer.visit(node, entering=entering)
     writer.flush()
 
 
 class _BlockWriter:
-    def __init__(self, builder: TextBuilder, skip: Skip, *, may_guess: bool) -> None:
+    def __init__(
+        self, builder: TextBuilder, skip: Skip, run_in: Collection[int], *, may_guess: bool
+    ) -> None:
         self._builder = builder
         self._skip = skip
+        self._run_in = run_in
         self._may_guess = may_guess
         self._inline: list[str] = []
         self._lists: list[int | None] = []
@@ -165,6 +177,8 @@ class _BlockWriter:
         elif tag == "br":
             if entering:
                 self._inline.append("\n" if self._preformatted else _BREAK)
+        elif node.mem_id in self._run_in:
+            self._end_term(entering=entering)
         elif self._heading:
             self._visit_in_heading(tag, entering=entering)
         elif tag in BLOCKS:
@@ -186,12 +200,23 @@ class _BlockWriter:
             self._builder.label(text)
             return
         start = self._builder.length
+        if self._is_row and self._run_in:
+            text = _BEFORE_DEFINITION.sub("", text)
         if self._mark or self._is_row:
             self._builder.line(self._indent() + self._mark + text)
             self._mark = ""
         else:
             self._builder.paragraph(text)
         self._note(start, text, linked, steps)
+
+    def _end_term(self, *, entering: bool) -> None:
+        """Write a term in bold; what follows it in its paragraph is its definition."""
+        if entering:
+            self._inline.clear()
+        else:
+            self._is_term = self._is_row = True
+            self.flush()
+            self._is_term = False
 
     def _forget(self) -> None:
         self._inline.clear()
@@ -251,6 +276,9 @@ class _BlockWriter:
             self._visit_list(node, tag, entering=entering)
         elif tag == "li":
             self._mark = self._next_mark(node) if entering else ""
+        elif tag == "p" and self._run_in and not self._terms:
+            self._is_row = False
+            self._builder.part()
         elif tag in ("dt", "dd"):
             self._is_row = entering
             self._is_term = entering and tag == "dt" and not _is_entry(node)
@@ -292,6 +320,36 @@ def _is_linked(text: str, linked: int) -> bool:
 def _number(node: LexborNode, name: str, otherwise: int) -> int:
     value = node.attributes.get(name) or ""
     return int(value) if re.fullmatch(r"[0-9]{1,6}", value) else otherwise
+
+
+def _run_in_terms(root: LexborNode) -> frozenset[int]:
+    """The elements in bold that begin paragraphs as the terms which these define, if it is the
+    page's way: *<p><b>Garden of Eden</b> A pattern that …*."""
+    paragraphs, found = 0, set()
+    for node, entering in walk(root, skip=is_silent):
+        if entering and node.tag == "p" and not _is_in_entry(node):
+            paragraphs += 1
+            if term := _run_in_term(node):
+                found.add(term.mem_id)
+    is_way = len(found) >= max(_FEWEST_RUN_IN, _RUN_IN_SHARE * paragraphs)
+    return frozenset(found) if is_way else frozenset()
+
+
+def _is_in_entry(node: LexborNode) -> bool:
+    return node.parent is not None and node.parent.tag == "li"
+
+
+def _run_in_term(paragraph: LexborNode) -> LexborNode | None:
+    node = paragraph.first_child
+    while node is not None and node.tag not in _BOLD:
+        if not _NO_WORD.fullmatch(node.text_content or ""):
+            return None
+        node = node.next
+    if node is None or node.next is None or len(inline_text(node)) > _LONGEST_TERM:
+        return None
+    after = node.next
+    is_defined = after.is_text_node and _DEFINES.match(after.text_content or "")
+    return node if is_defined and not _NO_WORD.fullmatch(inline_text(node)) else None
 
 
 def _is_entry(term: LexborNode) -> bool:

@@ -17,6 +17,8 @@ from ingestion.parsers.encoding import decode, wide_encoding
 from ingestion.parsers.formats import (
     BY_ENDING,
     CSV,
+    EPUB,
+    EPUB_CONTAINER,
     FORMATS,
     HTML,
     JSON,
@@ -108,6 +110,9 @@ def _zip_kind(file: OpenFile, name: str) -> str:
     for member, media_type in _BY_MEMBER.items():
         if member in members:
             return media_type
+    # Books packed again by hand lack the declaration, or stand in a folder.
+    if any(one.endswith(EPUB_CONTAINER) for one in members):
+        return EPUB
     raise _unsupported_zip(name, declared)
 
 

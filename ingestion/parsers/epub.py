@@ -18,11 +18,10 @@ from ingestion.parsers.blocks import write_blocks
 from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source, clean
 from ingestion.parsers.encoding import decode
-from ingestion.parsers.formats import EPUB, FORMATS
+from ingestion.parsers.formats import EPUB, EPUB_CONTAINER, FORMATS
 
 _KIND: Final = refusals.one(FORMATS[EPUB])
 _CODE: Final = "epub_corrupt"
-_CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
 # Fonts may be scrambled in a book without copy protection; these two algorithms do only that.
 _FONT_SCRAMBLING: Final = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
@@ -48,26 +47,41 @@ def read(source: Source) -> ParsedDocument:
     builder = TextBuilder(source)
     try:
         with source.file.open() as stream, zipfile.ZipFile(stream) as archive:
-            if _is_locked(archive):
+            book = _Book(archive)
+            if _is_locked(book):
                 raise refusals.copy_protected(source.name)
-            package_path = _package_path(archive)
-            package = parse_xml(archive.read(package_path))
+            package_path = _package_path(book)
+            package = parse_xml(book.read(package_path))
             title = _describe(package, builder)
-            _write_chapters(archive, builder, _chapters(package, package_path))
+            _write_chapters(book, builder, _chapters(package, package_path))
     except (*ZIP_ERRORS, etree.XMLSyntaxError, ValueError) as error:
         raise refusals.corrupt(source.name, kind=_KIND, code=_CODE) from error
     return builder.build(parser="epub", title=title)
 
 
-def _is_locked(archive: zipfile.ZipFile) -> bool:
-    if _ENCRYPTION not in archive.namelist():
+class _Book:
+    """The files of a book: of the archive, or of the folder in it that was packed with them."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        every = archive.namelist()
+        container = next((one for one in every if one.endswith(EPUB_CONTAINER)), EPUB_CONTAINER)
+        self._folder = container.removesuffix(EPUB_CONTAINER)
+        self.names = frozenset(one.removeprefix(self._folder) for one in every)
+
+    def read(self, name: str) -> bytes:
+        return self._archive.read(self._folder + name)
+
+
+def _is_locked(book: _Book) -> bool:
+    if _ENCRYPTION not in book.names:
         return False
-    methods = parse_xml(archive.read(_ENCRYPTION)).iter("{*}EncryptionMethod")
+    methods = parse_xml(book.read(_ENCRYPTION)).iter("{*}EncryptionMethod")
     return any(method.get("Algorithm") not in _FONT_SCRAMBLING for method in methods)
 
 
-def _package_path(archive: zipfile.ZipFile) -> str:
-    rootfile = parse_xml(archive.read(_CONTAINER)).find(".//{*}rootfile")
+def _package_path(book: _Book) -> str:
+    rootfile = parse_xml(book.read(EPUB_CONTAINER)).find(".//{*}rootfile")
     path = rootfile.get("full-path") if rootfile is not None else None
     if not path:
         raise ValueError("the container names no package")
@@ -103,15 +117,12 @@ def _chapters(package: etree._Element, package_path: str) -> Iterator[str]:
                 yield chapter
 
 
-def _write_chapters(
-    archive: zipfile.ZipFile, builder: TextBuilder, chapters: Iterator[str]
-) -> None:
-    members = set(archive.namelist())
+def _write_chapters(book: _Book, builder: TextBuilder, chapters: Iterator[str]) -> None:
     missing = 0
     for chapter in chapters:
         builder.open_page()
-        if chapter in members:
-            _write_chapter(archive.read(chapter), builder)
+        if chapter in book.names:
+            _write_chapter(book.read(chapter), builder)
         else:
             missing += 1
     if missing:

@@ -109,6 +109,8 @@ FORMATS: Final[dict[str, Format]] = {
         "json_records", "JSON Lines file", "JSON Lines", (".jsonl", ".ndjson"), _CODE
     ),
 }
+EPUB_CONTAINER: Final = "META-INF/container.xml"
+"""The file of an e-book that names all others."""
 BY_ENDING: Final = {
     ending: media_type for media_type, one in FORMATS.items() for ending in one.endings
 }

@@ -29,7 +29,10 @@ _FRONT_MATTER: Final = re.compile(
 )
 _FIELD: Final = re.compile(r"([A-Za-z][\w -]{0,40}):[ \t]*(\S.*)?")
 _LIST_ENTRY: Final = re.compile(r"[ \t]*-[ \t]+(\S.*)")
-_LINK: Final = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_TARGET: Final = r"(?:\([^()\n]*\)|\[[^\[\]\n]*\])"
+_LINK: Final = re.compile(rf"!?\[([^\[\]]*)\]{_TARGET}")
+_BADGE: Final = re.compile(rf"\[!\[([^\[\]\n]*)\]{_TARGET}\]{_TARGET}")
+_PICTURE: Final = re.compile(rf"(?m)^[ \t]*!\[[^\[\]\n]*\]{_TARGET}[ \t]*$")
 _MARKS: Final = re.compile(r"(?<!\\)(?:\*+|`+|~~|(?<!\w)_+|_+(?!\w))|<[^<>]+>")
 _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -50,6 +53,9 @@ def read(source: Source) -> ParsedDocument:
     for token in _BLOCKS.parse(builder.text):
         if token.map and (kind := _REGIONS.get(token.type)):
             builder.note(kind, starts[token.map[0]], min(starts[token.map[1]] - 1, builder.length))
+    for pattern in (_BADGE, _PICTURE):
+        for seen in pattern.finditer(builder.text):
+            builder.note(RegionKind.NAVIGATION, *seen.span())
     return builder.build(parser="markdown", title=title, encoding=decoded.encoding)
 
 
@@ -71,12 +77,16 @@ def _line_starts(text: str) -> list[int]:
 
 
 def plain_title(source: str) -> str:
-    """A heading without its marks.
+    """A heading without its marks, and without badges unless it is one.
 
     >>> plain_title("The **big** [plan](x.md) for `main_loop`")
     'The big plan for main_loop'
+    >>> plain_title("Beam [![Build](b.svg)](ci)"), plain_title("[![Beam](logo.svg)](/)")
+    ('Beam', 'Beam')
     """
-    return one_line(_ESCAPE.sub(r"\1", _MARKS.sub("", _LINK.sub(r"\1", source))), limit=10_000)
+    said = _BADGE.sub("", source).strip() or _BADGE.sub(r"\1", source)
+    plain = _ESCAPE.sub(r"\1", _MARKS.sub("", _LINK.sub(r"\1", said)))
+    return one_line(plain, limit=10_000)
 
 
 def split_front_matter(text: str) -> tuple[dict[str, str], str]:

@@ -21,7 +21,14 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage
 
 from ingestion.parsers import refusals
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.document import OpenFile, ParsedDocument, Source, one_line, title_pattern
+from ingestion.parsers.document import (
+    Heading,
+    OpenFile,
+    ParsedDocument,
+    Source,
+    one_line,
+    title_pattern,
+)
 from ingestion.parsers.formats import FORMATS, PDF
 from ingestion.parsers.pdf_layout import PageText, Paragraph, read_page
 from ingestion.parsers.pdf_lines import PageLines
@@ -65,8 +72,12 @@ def read(source: Source) -> ParsedDocument:
         if not builder.length:
             raise refusals.pdf_no_text(source.name, pages=pages)
         body = _body_size(paragraphs)
-        if not _mark_bookmarks(builder, document, starts):
-            _mark_large_paragraphs(builder, paragraphs, body)
+        headings = _bookmarks(builder.text, document, starts)
+        # Bookmarks of one level name chapters alone; larger letters tell what is within.
+        if len({one.level for one in headings}) < 2:
+            headings += _large_paragraphs(builder.text, paragraphs, body, headings)
+        for one in sorted(headings, key=lambda one: one.start):
+            builder.mark_heading(one.level, one.title, one.start)
         facts = document.get_metadata_dict(skip_empty=True)
     for field, key in _FACTS.items():
         builder.describe(key, _date(facts.get(field, "")))
@@ -247,10 +258,9 @@ def ranges(numbers: list[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in runs)
 
 
-def _mark_bookmarks(builder: TextBuilder, document: PdfDocument, starts: list[int]) -> bool:
-    """Turn each bookmark into a heading at its words on its page, or at the page's start."""
-    text = builder.text
-    found: list[tuple[int, int, str]] = []
+def _bookmarks(text: str, document: PdfDocument, starts: list[int]) -> list[Heading]:
+    """Return each bookmark as a heading at its words on its page, or at the page's start."""
+    found: list[Heading] = []
     bounds = [*starts, len(text)]
     for bookmark in document.get_toc(max_depth=_DEEPEST):
         title = one_line(bookmark.get_title())
@@ -258,16 +268,18 @@ def _mark_bookmarks(builder: TextBuilder, document: PdfDocument, starts: list[in
         page = destination.get_index() if destination else None
         if title and page is not None and page < len(starts) and len(found) < _MOST_BOOKMARKS:
             start = _find_title(text, title, bounds[page], bounds[page + 1])
-            found.append((start, bookmark.level + 1, title))
-    for start, level, title in sorted(found, key=lambda one: one[0]):
-        builder.mark_heading(level, title, start)
-    return bool(found)
+            # *Chapter 2* stands as *Chapter 2: General Concepts* on its page.
+            line = text[start : start + _LONGEST_HEADING].partition("\n")[0]
+            title = line if line.startswith(f"{title}: ") else title
+            found.append(Heading(bookmark.level + 1, one_line(title), start))
+    return found
 
 
 def _find_title(text: str, title: str, start: int, end: int) -> int:
     """Prefer a line that begins with the exact words to, say, a running head in capitals."""
     words = title_pattern(title)
-    at_line = rf"(?:^|(?<=\n)).{{0,12}}?({words})"
+    # With nothing but a number behind it, it is a running head.
+    at_line = rf"(?:^|(?<=\n)).{{0,12}}?({words})(?![ \t]+\d+[ \t]*(?:\n|$))"
     ways = ((at_line, re.NOFLAG), (at_line, re.IGNORECASE), (f"({words})", re.IGNORECASE))
     for pattern, flags in ways:
         if match := re.compile(pattern, flags).search(text, start, end):
@@ -296,24 +308,35 @@ def _is_worthless(title: str, builder: TextBuilder, small: list[Paragraph]) -> b
     )
 
 
-def _mark_large_paragraphs(builder: TextBuilder, paragraphs: list[Paragraph], body: float) -> None:
-    """Without bookmarks, take short paragraphs in larger letters than most of the text."""
-    text = builder.text
+def _large_paragraphs(
+    text: str, paragraphs: list[Paragraph], body: float, chapters: list[Heading]
+) -> list[Heading]:
+    """Return short paragraphs in larger letters than most of the text as headings; with chapters,
+    those in smaller letters than the chapters' own, as what is within them."""
+    starts = sorted(one.start for one in chapters)
+    own = [one for one in paragraphs if any(one.start <= at < one.end for at in starts)]
+    largest = max((one.size for one in own), default=0.0)
     large = [
         one
         for one in paragraphs
         if body
-        and not one.is_term
+        and not (one.is_term or one in own)
         and one.size >= _LARGER * body
         and 3 <= one.end - one.start <= _LONGEST_HEADING
         and any(map(str.isalpha, text[one.start : one.end]))
+        and (not chapters or (one.start > starts[0] and one.size < largest))
     ]
-    if sum(one.end - one.start for one in large) > _HEADING_SHARE * builder.length:
-        return
+    if sum(one.end - one.start for one in large) > _HEADING_SHARE * len(text):
+        return []
     sizes = sorted({_rounded(one.size) for one in large}, reverse=True)
-    for one in large:
-        level = min(sizes.index(_rounded(one.size)) + 1, _DEEPEST)
-        builder.mark_heading(level, one_line(text[one.start : one.end]), one.start)
+    return [
+        Heading(
+            min(sizes.index(_rounded(one.size)) + 1 + bool(chapters), _DEEPEST),
+            one_line(text[one.start : one.end]),
+            one.start,
+        )
+        for one in large
+    ]
 
 
 def _rounded(size: float) -> float:

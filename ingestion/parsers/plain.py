@@ -17,6 +17,7 @@ from ingestion.parsers.encoding import Decoded, decode
 from ingestion.parsers.numbered import numbered_headings
 from ingestion.parsers.spaced_tables import parts_of
 from ingestion.parsers.tables import write_table
+from kb_project.text.regions import RegionKind
 
 _NUMBER: Final = (
     r"(?:\d{1,4}|[ivxlcdm]{1,8}|[a-h]|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
@@ -53,6 +54,17 @@ _SUBJECT: Final = re.compile(
 )
 _FIELDS_WITHIN: Final = 3000
 
+_FRONT: Final = regex.compile(
+    r"\s*^[ \t]*(?P<title>(?!(?i:dear|hi|hello|hey|produced)\b|[^\s:]{1,30}:|\d+[.)])"
+    r"[\p{Lu}\p{Lo}\p{N}\"'“‘«「《][^\n]{1,98}[^\s.,;:，。；：、])[ \t]*\n"
+    r"(?=[ \t]*\n|[ \t]*[=~*_-]{3,}[ \t]*\n|[ \t]*[(\[]"
+    r"|[ \t]*(?i:version|revision|edition|by|author|copyright|©|last|updated|date|v?\d)\b)",
+    regex.MULTILINE,
+)
+"""A first line alone, underlined, or above a version, an author or a date."""
+_SHORTEST: Final = 600
+"""Characters of a text whose first line is its title: a note's is the note."""
+
 _WRAPPED: Final = 100
 """Columns that lines of wrapped text have at most …"""
 _UNWRAPPED: Final = 1 / 3
@@ -82,8 +94,21 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
     for level, title, start in all_headings(final):
         builder.mark_heading(level, title, start)
     field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN) or _SUBJECT.match(final)
-    title = field.group(1).strip() if field else title_from_name(source.name)
-    return builder.build(parser="plain", title=title, encoding=decoded.encoding)
+    title = field.group(1).strip() if field else _front_title(builder)
+    return builder.build(
+        parser="plain", title=title or title_from_name(source.name), encoding=decoded.encoding
+    )
+
+
+def _front_title(builder: TextBuilder) -> str:
+    """Return the title that a text begins with, which is no sentence of it; none as a rule."""
+    text = builder.text
+    found = _FRONT.match(text, 0, _FIELDS_WITHIN) if len(text) >= _SHORTEST else None
+    if found is None or _LESSER.fullmatch(found["title"]) or _GREATER.fullmatch(found["title"]):
+        return ""
+    start, end = found.span("title")
+    builder.note(RegionKind.HEADING, start, end, 1)
+    return text[start:end]
 
 
 def write_parts(builder: TextBuilder, text: str) -> str:

@@ -249,9 +249,11 @@ class _Reader:
         return found
 
     def _is_cut_by_list(self, said: str, end: int) -> bool:
-        """*A member may*, and the entries on the next lines go on."""
+        """*A member may*, and the entries on the next lines go on; or they follow *The data has
+        these parts* without a colon."""
         has_entries = _ENTRY_BELOW.match(self._prose, end) is not None
-        return has_entries and breaks_off(said)
+        is_open = not _STOP.search(said) and len(_WORD.findall(said)) > 1
+        return has_entries and (is_open or breaks_off(said))
 
     def _is_title(self, said: str) -> bool:
         """Whether a line only names something: a figure, a section, or again what is above it."""

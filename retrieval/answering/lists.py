@@ -104,7 +104,7 @@ def fitting(
     wanted = gathered.rarity.weighed(gathered.sought.terms)
     shares = {one.candidate.key: one.share for one in ranked}
     leads = [one for one in gathered.candidates if one.introduces]
-    introduced = {one.said: one.before for one in leads}
+    introduced = {one.said: one.before for one in leads if _leans(one)}
     share_of_lead = {one.introduces: shares.get(one.key, 0.0) for one in leads}
 
     def fit(entries: Sequence[Candidate]) -> float:
@@ -135,15 +135,20 @@ def fitting(
 
 
 def _lead(entries: Sequence[Candidate], introduced: Mapping[str, str]) -> set[str]:
-    """The terms of the line that introduces a list, and of the one before it if it needs that: *It
-    has six headings:*"""
+    """The terms of the line that introduces a list, and of the one before it if it leans on that:
+    *It has six headings:*"""
     before = entries[0].before
     # A sentence that is none of the list's stands before many lists.
     if is_ended(before) and not _counts(before, entries):
         return set()
-    return set(
-        terms(f"{introduced.get(before, '')} {before}" if begins_with_pronoun(before) else before)
-    )
+    return set(terms(f"{introduced.get(before, '')} {before}"))
+
+
+def _leans(lead: Candidate) -> bool:
+    """Whether a line that introduces a list goes on from the sentence before it."""
+    above = lead.hit.text[: lead.statement.start]
+    is_apart = above[len(above.rstrip()) :].count("\n") > 1
+    return begins_with_pronoun(lead.said) or not is_apart
 
 
 def _of_each_row(entries: Sequence[Candidate]) -> set[str]:
@@ -247,8 +252,10 @@ def goes_on(gathered: Gathered, shown: Sequence[Candidate]) -> bool:
 
 
 def _short(entries: Sequence[Candidate]) -> Sequence[Candidate]:
-    """The entries that are shown of a list, defined terms with their definitions or alone; none of
-    one of paragraphs, which is read in its document."""
+    """The entries that are shown of a list, of a long one the first sentence of each, defined terms
+    with their definitions or alone; none of one that is longer still."""
+    if len(entries) > MOST_ENTRIES or _words_of(entries) > MOST_WORDS:
+        entries = [one for one in entries if one.kind is StatementKind.ENTRY] or entries
     shown = entries[:MOST_ENTRIES]
     if all(map(_is_definition, entries)):
         whole = [with_term(one) for one in shown]

@@ -122,6 +122,11 @@ _PART_OF: Final = regex.compile(
     r"|(?P<whole>.+?)的?(?P<part>第.{1,4}[章节部篇])",
     regex.IGNORECASE,
 )
+_OF_FILES: Final = regex.compile(
+    r"\b(?:this|these|those|the|of|some|all|your|my|our) (?:documents|files|papers|texts)\b",
+    regex.IGNORECASE,
+)
+_THEY: Final = regex.compile(r"\b(?:they|them|it)\b")
 _QUOTES: Final = " \t\"'“”‘’«»《》「」『』`*"
 _END: Final = regex.compile(r"[\s?？!！.。…]+$")
 _WORD: Final = regex.compile(r"\p{Han}+|[\p{Latin}\p{N}]+|\p{L}+")
@@ -218,8 +223,15 @@ def to_sum_up(question: str) -> str:
 
 
 def _said(question: str) -> str:
-    """Return the question on one line, without courtesies and the mark at its end."""
+    """Return the question on one line, without courtesies and the mark at its end.
+
+    >>> _said("I was given a pile of files. What do they deal with, please?")
+    'What do these documents deal with'
+    """
     said = _END.sub("", " ".join(question.replace("’", "'").split()))
+    before, _, last = said.rpartition(". ")
+    if _OF_FILES.search(before):
+        said = _THEY.sub("these documents", last)
     asked_for: str = _END.sub("", _POLITE.sub("", said))
     return asked_for
 

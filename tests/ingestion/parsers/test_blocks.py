@@ -257,3 +257,27 @@ def test_the_term_of_a_definition_is_a_heading_of_it_alone():
     assert paths["It bends all the light."] == ["Lens"]
     assert paths["It burns nothing but oil."] == ["Lamp"]
     assert paths["That is all there is."] == []
+
+
+def test_terms_in_bold_that_begin_most_paragraphs_are_headings_of_these_alone():
+    terms = ["Lens", "Lamp", "Horn", "Oil", "Wick"]
+    told = "".join(f"<p><a name='x'>:</a><b>{one}</b> A thing of the light.</p>" for one in terms)
+
+    document = built(f"{told}<p>That is all there is.</p>").build(parser="html")
+
+    paths = [
+        (one.said, [title for _, title in one.path])
+        for one in statements(document.text, document.regions)
+        if one.states
+    ]
+    assert paths == [
+        *(("A thing of the light.", [one]) for one in terms),
+        ("That is all there is.", []),
+    ]
+
+
+def test_some_paragraphs_that_begin_in_bold_define_nothing():
+    told = "<p><b>Warning</b> Oil is slippery.</p>" * 4 + "<p><b>Ada Lind</b> lit it.</p>" * 4
+
+    assert "Ada Lind lit it." in text_of(told)
+    assert "Warning Oil is slippery." in text_of(told)

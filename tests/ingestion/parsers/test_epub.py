@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 
 from kb_project.text.regions import Region, RegionKind
@@ -50,6 +53,17 @@ def test_a_file_is_read_once_though_the_book_lists_places_in_it(read):
     book = make_epub({"one.xhtml": CHAPTERS["one.xhtml"], "one.xhtml#p1": "<p>Not this.</p>"})
 
     assert read(book, "book.epub").text == "The boy\n\nBorn at Grindel."
+
+
+def test_a_book_that_was_packed_with_its_folder_is_read(read):
+    whole = zipfile.ZipFile(io.BytesIO(make_epub({"one.xhtml": CHAPTERS["one.xhtml"]})))
+    names = [one for one in whole.namelist() if one != "mimetype"]
+    book = make_zip({f"book/{name}": whole.read(name) for name in names})
+
+    document = read(book, "book.epub")
+
+    assert (document.title, headed(document)) == ("A Book", ["The boy"])
+    assert document.media_type == "application/epub+zip"
 
 
 def test_contents_that_are_headings_say_which_lines_are_the_headings(read):

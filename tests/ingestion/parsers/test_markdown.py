@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ingestion.parsers.markdown import find_headings, plain_title, split_front_matter
+from kb_project.text.statements import statements
 
 SOURCE = """\
 # Handbook
@@ -67,6 +68,19 @@ def test_a_first_heading_among_equals_is_not_the_title(read):
 )
 def test_marks_are_not_part_of_a_title(source, title):
     assert plain_title(source) == title
+
+
+def test_badges_are_no_part_of_a_title_and_state_nothing(read):
+    badge = "[![Build](https://ci.example/b.svg)](https://ci.example)"
+    source = (
+        f"Lamp {badge}\n====\n\n{badge} {badge}\n\n![The lamp](l.png)\n\nIt burns nothing but oil."
+    )
+
+    document = read(source.encode(), "README.md")
+
+    assert document.title == "Lamp"
+    told = [one.said for one in statements(document.text, document.regions) if one.states]
+    assert told == ["It burns nothing but oil."]
 
 
 def test_front_matter_becomes_metadata(read):

@@ -71,6 +71,27 @@ def test_bookmarks_become_headings_at_their_words(read):
     assert starts == [document.pages[0].start, document.pages[1].start]
 
 
+def test_below_bookmarks_of_one_level_large_letters_are_headings(read):
+    body = [PROSE[0]] * 12
+    running = (9, 72, 60, "Chapter 1 1")
+    first = text_page(
+        running,
+        (20, 72, 760, "Chapter 1: The lens"),
+        *paragraph(body, top=690),
+        (15, 72, 480, "Oil"),
+    )
+    second = text_page((20, 72, 760, "Fog"), (15, 72, 720, "Horns"), *paragraph(body, top=690))
+
+    document = read(make_pdf([first, second], bookmarks=[("Chapter 1", 0), ("Fog", 1)]), "r.pdf")
+
+    assert [(heading.level, heading.title) for heading in document.headings] == [
+        (1, "Chapter 1: The lens"),
+        (2, "Oil"),
+        (1, "Fog"),
+        (2, "Horns"),
+    ]
+
+
 def test_without_bookmarks_large_letters_are_headings(read):
     body = [PROSE[0]] * 12
     content = text_page(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from ingestion.parsers.plain import find_headings
+from kb_project.text.statements import StatementKind, statements
 from tests.ingestion.parsers.conftest import headed
 
 BOOK = """\
@@ -86,6 +87,38 @@ def test_prose_and_tables_are_not_headings(text):
 
 def test_a_title_field_names_the_document(read):
     assert read(BOOK.encode(), "book.txt").title == "A Winter at the Light"
+
+
+@pytest.mark.parametrize(
+    "below", ["\n", "======\n\n", "Version 3 of May 2024\n", "(by Ada Lind)\n"]
+)
+def test_a_first_line_alone_or_above_a_version_names_the_document(read, below):
+    prose = "It was lit before the snow came, and burned.\n" * 20
+
+    document = read(f"\n      Rules of the Light\n{below}\n{prose}".encode(), "rules.txt")
+
+    assert document.title == "Rules of the Light"
+    told = [one.said for one in statements(document.text, document.regions)]
+    assert "Rules of the Light" in told[0]
+    assert statements(document.text, document.regions)[0].kind is StatementKind.HEADING
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Dear Ada",
+        "It was lit.",
+        "keepers and lamps",
+        "Chapter 1",
+        "1. Lamps",
+        "To: Ada",
+        "It was lit\nin May",
+    ],
+)
+def test_a_first_line_that_is_no_title_names_nothing(read, first):
+    prose = "It was lit before the snow came, and burned.\n" * 20
+
+    assert read(f"{first}\n\n{prose}".encode(), "rules.txt").title == "rules"
 
 
 def test_otherwise_the_file_name_does(read):

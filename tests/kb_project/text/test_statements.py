@@ -120,6 +120,17 @@ def test_a_sentence_that_the_entries_below_it_end_leads_to_them():
     assert [entry.lead for entry in (one, other)] == ["A keeper may", "A keeper may"]
 
 
+def test_a_line_without_a_full_stop_leads_to_the_list_below_it():
+    text = "It burns nothing but oil. Besides, a keeper needs\n\n* wicks\n* a ladder"
+    _, lead, one, other = statements(text)
+
+    assert (lead.kind, lead.said) == (StatementKind.LEAD, "Besides, a keeper needs")
+    assert [(entry.said, entry.lead) for entry in (one, other)] == [
+        ("wicks", "Besides, a keeper needs"),
+        ("a ladder", "Besides, a keeper needs"),
+    ]
+
+
 def test_a_paragraph_between_two_entries_does_not_end_their_list():
     text = (
         "1. Close the valve.\n\nThe handle is stiff in winter.\n\n2. Open the door slowly."

@@ -18,8 +18,6 @@ LIST = (
     "- Bram Oosterling, until 1890\n- Cees Vrij, for a week\n\nThe lamp burns oil.\n\n"
     "Buy at the shop:\n- Bread and butter\n- Cheese and ham"
 )
-
-
 BROUGHT = "The keeper brought:\n- oil\n- two new wicks\n\nIn spring he left the light for good."
 
 
@@ -117,6 +115,14 @@ def test_a_list_of_paragraphs_is_not_given_whole():
 
     assert len(choice.chosen) == 1
     assert not choice.is_list
+
+
+def test_of_a_long_list_the_first_sentence_of_each_entry_is_given():
+    firsts = [f"{one} for the light." for one in ("Oil", "Rope", "Soap", "Wicks")]
+    entries = [f"\n- {one} {'It is kept in the store below. ' * 10}" for one in firsts]
+    made = gathered("Which things did the keeper bring?", hit(f"He brought:{''.join(entries)}"))
+
+    assert chosen(made) == firsts
 
 
 @pytest.mark.parametrize(
@@ -370,10 +376,11 @@ def test_a_question_that_only_names_several_things_gets_the_table_of_them(questi
     assert (len(chosen(made)) == 2) == is_given
 
 
-def test_a_line_that_leans_on_the_one_before_introduces_what_that_one_speaks_of():
+@pytest.mark.parametrize("lead", ["It always has these parts:", "To be whole, one needs"])
+def test_a_line_that_introduces_a_list_does_so_for_what_the_one_before_speaks_of(lead):
     made = gathered(
         "What has to be in a storm report?",
-        hit("A storm report is short. It always has these parts:\n- the wind\n- the damage"),
+        hit(f"A storm report is short. {lead}\n- the wind\n- the damage"),
     )
 
     assert chosen(made) == ["the wind", "the damage"]
