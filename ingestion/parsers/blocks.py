@@ -61,7 +61,7 @@ _STEP: Final = re.compile(
     re.IGNORECASE,
 )
 _MOST_NODES: Final = 60
-"""Nodes of a ``dt`` that are looked at: lists may be nested in it without end."""
+"""Nodes of a term that are looked at: lists may be nested in it without end."""
 _LONGEST_TERM: Final = 80
 """Characters of a ``dt`` up to which it names what its ``dd`` says."""
 
@@ -341,15 +341,22 @@ def _is_in_entry(node: LexborNode) -> bool:
 
 def _run_in_term(paragraph: LexborNode) -> LexborNode | None:
     node = paragraph.first_child
-    while node is not None and node.tag not in _BOLD:
-        if not _NO_WORD.fullmatch(node.text_content or ""):
-            return None
+    while node is not None and node.tag not in _BOLD and _NO_WORD.fullmatch(_first_text(node)):
         node = node.next
-    if node is None or node.next is None or len(inline_text(node)) > _LONGEST_TERM:
+    if node is None or node.tag not in _BOLD or node.next is None:
         return None
-    after = node.next
+    term, after = _first_text(node).strip(), node.next
+    is_term = len(term) <= _LONGEST_TERM and not _NO_WORD.fullmatch(term)
     is_defined = after.is_text_node and _DEFINES.match(after.text_content or "")
-    return node if is_defined and not _NO_WORD.fullmatch(inline_text(node)) else None
+    return node if is_term and is_defined else None
+
+
+def _first_text(node: LexborNode) -> str:
+    """The text of a node and of the first that are nested in it."""
+    if node.is_text_node:
+        return node.text_content or ""
+    inner = (one for one, _ in islice(walk(node, skip=is_silent), _MOST_NODES))
+    return "".join(one.text_content or "" for one in inner if one.is_text_node)
 
 
 def _is_entry(term: LexborNode) -> bool:

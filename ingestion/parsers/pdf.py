@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -314,13 +315,16 @@ def _large_paragraphs(
     """Return short paragraphs in larger letters than most of the text as headings; with chapters,
     those in smaller letters than the chapters' own, as what is within them."""
     starts = sorted(one.start for one in chapters)
-    own = [one for one in paragraphs if any(one.start <= at < one.end for at in starts)]
-    largest = max((one.size for one in own), default=0.0)
+
+    def is_chapter(one: Paragraph) -> bool:
+        return bisect_left(starts, one.start) < bisect_left(starts, one.end)
+
+    largest = max((one.size for one in paragraphs if is_chapter(one)), default=0.0)
     large = [
         one
         for one in paragraphs
         if body
-        and not (one.is_term or one in own)
+        and not (one.is_term or is_chapter(one))
         and one.size >= _LARGER * body
         and 3 <= one.end - one.start <= _LONGEST_HEADING
         and any(map(str.isalpha, text[one.start : one.end]))

@@ -55,7 +55,8 @@ _SUBJECT: Final = re.compile(
 _FIELDS_WITHIN: Final = 3000
 
 _FRONT: Final = regex.compile(
-    r"\s*^[ \t]*(?P<title>(?!(?i:dear|hi|hello|hey|produced)\b|[^\s:]{1,30}:|\d+[.)])"
+    r"\s*^[ \t]*(?P<title>(?!(?i:dear|hi|hello|hey|produced|confidential|draft|page)\b"
+    r"|[^\s:]{1,30}:|\d+[.)])"
     r"[\p{Lu}\p{Lo}\p{N}\"'“‘«「《][^\n]{1,98}[^\s.,;:，。；：、])[ \t]*\n"
     r"(?=[ \t]*\n|[ \t]*[=~*_-]{3,}[ \t]*\n|[ \t]*[(\[]"
     r"|[ \t]*(?i:version|revision|edition|by|author|copyright|©|last|updated|date|v?\d)\b)",

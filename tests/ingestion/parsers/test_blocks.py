@@ -278,6 +278,7 @@ def test_terms_in_bold_that_begin_most_paragraphs_are_headings_of_these_alone():
 
 def test_some_paragraphs_that_begin_in_bold_define_nothing():
     told = "<p><b>Warning</b> Oil is slippery.</p>" * 4 + "<p><b>Ada Lind</b> lit it.</p>" * 4
+    told += "<p><i>Tern Rock</i> <b>Light</b> It is old.</p>" * 8
 
     assert "Ada Lind lit it." in text_of(told)
     assert "Warning Oil is slippery." in text_of(told)

@@ -107,6 +107,7 @@ def test_a_first_line_alone_or_above_a_version_names_the_document(read, below):
     "first",
     [
         "Dear Ada",
+        "DRAFT of May",
         "It was lit.",
         "keepers and lamps",
         "Chapter 1",
