@@ -14,7 +14,7 @@ from typing import Final
 from selectolax.lexbor import LexborNode
 
 from ingestion.parsers.builder import TextBuilder
-from ingestion.parsers.html_tables import is_data_table, table_rows
+from ingestion.parsers.html_tables import LONGEST_TERM, definitions, is_data_table, table_rows
 from ingestion.parsers.list_numbers import list_number
 from ingestion.parsers.tables import write_table
 from kb_project.text.regions import RegionKind
@@ -62,8 +62,6 @@ _STEP: Final = re.compile(
 )
 _MOST_NODES: Final = 60
 """Nodes of a term that are looked at: lists may be nested in it without end."""
-_LONGEST_TERM: Final = 80
-"""Characters of a ``dt`` up to which it names what its ``dd`` says."""
 
 _BOLD: Final = ("b", "strong", "dfn")
 _FEWEST_RUN_IN: Final = 5
@@ -159,12 +157,23 @@ class _BlockWriter:
         if node.tag == "span" and node.attributes.get("class") == LIST_NUMBER:
             self._number(inline_text(node))
             return True
-        if node.tag != "table" or self._heading or not is_data_table(node):
+        if node.tag != "table" or self._heading:
             return False
-        self.flush()
-        rows = table_rows(node, inline_text, may_guess=self._may_guess)
-        write_table(self._builder, rows)
-        return True
+        if is_data_table(node):
+            self.flush()
+            rows = table_rows(node, inline_text, may_guess=self._may_guess)
+            write_table(self._builder, rows)
+            return True
+        defined = definitions(node, inline_text)
+        if defined:
+            self.flush()
+        for term, told in defined:
+            self._builder.part()
+            self._builder.label(term)
+            for line in told:
+                self._builder.line(line)
+        self._builder.part()
+        return bool(defined)
 
     def visit(self, node: LexborNode, *, entering: bool) -> None:
         tag = node.tag or ""
@@ -196,7 +205,7 @@ class _BlockWriter:
         text = _AROUND_BREAK.sub("\n", _SPACES.sub(" ", text)).strip()
         if not text:
             return
-        if self._is_term and len(text) <= _LONGEST_TERM and "\n" not in text:
+        if self._is_term and len(text) <= LONGEST_TERM and "\n" not in text:
             self._builder.label(text)
             return
         start = self._builder.length
@@ -346,7 +355,7 @@ def _run_in_term(paragraph: LexborNode) -> LexborNode | None:
     if node is None or node.tag not in _BOLD or node.next is None:
         return None
     term, after = _first_text(node).strip(), node.next
-    is_term = len(term) <= _LONGEST_TERM and not _NO_WORD.fullmatch(term)
+    is_term = len(term) <= LONGEST_TERM and not _NO_WORD.fullmatch(term)
     is_defined = after.is_text_node and _DEFINES.match(after.text_content or "")
     return node if is_term and is_defined else None
 

@@ -12,6 +12,8 @@ from selectolax.lexbor import LexborNode
 from ingestion.parsers.tables import Field, Header, Row, is_value
 
 _LONGEST_CELL: Final = 400
+LONGEST_TERM: Final = 80
+"""Characters up to which text may name what other text says of it."""
 _WIDEST: Final = 100
 """Columns within which a cell may span others; a hostile page makes them span millions."""
 _SPACES: Final = re.compile(r"\s+")
@@ -22,9 +24,8 @@ _Test: TypeAlias = Callable[[LexborNode], bool]
 
 def is_data_table(table: LexborNode) -> bool:
     """Whether a table has rows of short cells in two or more columns; others are page layout, such
-    as a note beside an icon."""
-    inside = table.css("table, h1, h2, h3, h4, h5, h6")
-    if any(found.mem_id != table.mem_id for found in inside):
+    as a note beside an icon, or definitions."""
+    if _has_inside(table, "table, h1, h2, h3, h4, h5, h6"):
         return False
     cells = table.css("td, th")
     if any(len(cell.text()) > _LONGEST_CELL for cell in cells):
@@ -54,6 +55,31 @@ def table_rows(table: LexborNode, read: _Read, *, may_guess: bool) -> Iterator[R
             yield Header(row) if number in headers else Field(row)
         elif any(row) or not headers:
             yield row
+
+
+def definitions(table: LexborNode, read: _Read) -> list[tuple[str, list[str]]]:
+    """The rows of a table with names of columns and long cells: each row's first cell, and lines
+    that say what it is, the last cell first: *Value: URL* is no sentence that others could follow.
+    A note in a row of its own has no first cell. None of a table that is page layout."""
+    rows = [row.css("td, th") for row in table.css("tr")]
+    if len(rows) < 2 or len(rows[0]) < 2 or not all(map(_is_th, rows[0])):
+        return []
+    if _has_inside(table, "table, h1, h2, h3, h4, h5, h6, pre, ul, ol, dl"):
+        return []
+    (_, *names), *grid = _grid(rows, read)
+    found: list[tuple[str, list[str]]] = []
+    for first, *others in grid:
+        named = list(zip(names, others, strict=False))
+        facts = "; ".join(f"{name}: {cell}" if name else cell for name, cell in named[:-1] if cell)
+        told = [line for line in (named[-1][1] if named else "", facts) if line]
+        if told and not (first and len(first) <= LONGEST_TERM):
+            return []
+        found.append((first or "", told) if told else ("", [first] if first else []))
+    return found
+
+
+def _has_inside(table: LexborNode, tags: str) -> bool:
+    return any(found.mem_id != table.mem_id for found in table.css(tags))
 
 
 def _is_th(cell: LexborNode) -> bool:

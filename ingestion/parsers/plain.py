@@ -11,7 +11,7 @@ from typing import Final
 
 import regex
 
-from ingestion.parsers.builder import TextBuilder, title_from_name
+from ingestion.parsers.builder import TextBuilder
 from ingestion.parsers.document import ParsedDocument, Source, clean, one_line
 from ingestion.parsers.encoding import Decoded, decode
 from ingestion.parsers.numbered import numbered_headings
@@ -33,7 +33,21 @@ _LESSER: Final = re.compile(
     r"|第[0-9０-９一二三四五六七八九十百千零〇两]+[章节節回](?:[\s　:：].{0,40})?",
     re.IGNORECASE,
 )
-_UNDERLINE: Final = re.compile(r"(={3,}|-{3,}|~{3,})[ \t]*")
+_UNDERLINE: Final = re.compile(r"(={3,}|-{3,}|~{3,}|\^{4,}|\"{4,}|#{4,}|\*{4,}|\+{4,})[ \t]*")
+_RULES: Final = re.compile(rf"(?m)^[ \t]*{_UNDERLINE.pattern}$")
+# *.. note:: Oil is slippery.* says something, *.. image:: oil.png* and *.. _oil:* do not.
+_DIRECTIVES: Final = re.compile(
+    r"(?m)^[ \t]*\.\. (?:(?:note|warning|tip|hint|important|caution|danger|attention|seealso)::"
+    r"|[\w+.:-]+::[^\n]*|_[^\n]*:[^\n]*|\|[^\n]*)(?:\n[ \t]+:[\w -]+:[^\n]*)*"
+)
+_LITERALS: Final = re.compile(
+    r"(?m)^(?P<indent>[ \t]*)(?:(?!\.\. )\S[^\n]*::|\.\. (?:code|code-block|sourcecode"
+    r"|parsed-literal|prompt)::[^\n]*)[ \t]*\n(?:[ \t]+:[\w -]+:[^\n]*\n)*(?:[ \t]*\n)+"
+    r"(?P<code>(?P=indent)[ \t]+\S[^\n]*(?:\n(?:[ \t]*\n)*(?P=indent)[ \t]+\S[^\n]*)*)"
+)
+"""Indented lines below a line that ends with two colons, or below a directive for code."""
+_FEWEST_MARKS: Final = 2
+"""Directives and literal blocks that make a text reStructuredText."""
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _BLANK_LINES: Final = re.compile(r"\A(?:[^\S\n]*\n)+")
 _LONGEST: Final = 100
@@ -55,7 +69,8 @@ _SUBJECT: Final = re.compile(
 _FIELDS_WITHIN: Final = 3000
 
 _FRONT: Final = regex.compile(
-    r"\s*^[ \t]*(?P<title>(?!(?i:dear|hi|hello|hey|produced|confidential|draft|page)\b"
+    r"\s*(?:^[ \t]*[=~*_#-]{3,}[ \t]*\n)?^[ \t]*"
+    r"(?P<title>(?!(?i:dear|hi|hello|hey|produced|confidential|draft|page)\b"
     r"|[^\s:]{1,30}:|\d+[.)])"
     r"[\p{Lu}\p{Lo}\p{N}\"'“‘«「《][^\n]{1,98}[^\s.,;:，。；：、])[ \t]*\n"
     r"(?=[ \t]*\n|[ \t]*[=~*_-]{3,}[ \t]*\n|[ \t]*[(\[]"
@@ -92,13 +107,24 @@ def read_text(source: Source, decoded: Decoded, warning: str = "") -> ParsedDocu
     builder.warn(warning)
     text, builder.removed = clean(decoded.text)
     final = write_parts(builder, rejoined(text))
+    _note_marks(builder, final)
     for level, title, start in all_headings(final):
         builder.mark_heading(level, title, start)
     field = _TITLE_FIELD.search(final, 0, _FIELDS_WITHIN) or _SUBJECT.match(final)
     title = field.group(1).strip() if field else _front_title(builder)
-    return builder.build(
-        parser="plain", title=title or title_from_name(source.name), encoding=decoded.encoding
-    )
+    return builder.build(parser="plain", title=title, encoding=decoded.encoding)
+
+
+def _note_marks(builder: TextBuilder, text: str) -> None:
+    """Rules say nothing, nor do the directives of reStructuredText; its literal blocks are code."""
+    for rule in _RULES.finditer(text):
+        builder.note(RegionKind.NAVIGATION, *rule.span())
+    directives, literals = list(_DIRECTIVES.finditer(text)), list(_LITERALS.finditer(text))
+    if len(directives) + len(literals) >= _FEWEST_MARKS:
+        for directive in directives:
+            builder.note(RegionKind.NAVIGATION, *directive.span())
+        for literal in literals:
+            builder.note(RegionKind.CODE, *literal.span("code"))
 
 
 def _front_title(builder: TextBuilder) -> str:
@@ -152,14 +178,16 @@ def find_headings(text: str) -> list[tuple[int, str, int]]:
     [(1, 'PART I.', 0), (2, 'RAYS', 9)]
     """
     found: list[tuple[int, str, int]] = []
-    before, line, start = "", "", 0
+    above, before, line, start = "", "", "", 0
     for match in _LINE.finditer(text):
         after = match.group().strip()
-        if not before and (level := _level(line, after)):
+        # With the same line above as below, as titles have.
+        is_framed = not above and before == after and _UNDERLINE.fullmatch(before)
+        if (is_framed or not before) and (level := _level(line, after)):
             found.append((level, _title(line), start))
         elif not (before or after) and _is_capital(line, text, match.end()):
             found.append((_CAPITAL, _title(line), start))
-        before, line = line, after
+        above, before, line = before, line, after
         start = match.start() + len(match.group()) - len(match.group().lstrip())
     least = 3 if any(level == 2 for level, _, _ in found) else 2
     return [(min(level, least), title, start) for level, title, start in found]

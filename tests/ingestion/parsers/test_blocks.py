@@ -282,3 +282,23 @@ def test_some_paragraphs_that_begin_in_bold_define_nothing():
 
     assert "Ada Lind lit it." in text_of(told)
     assert "Warning Oil is slippery." in text_of(told)
+
+
+def test_a_table_of_long_cells_below_names_is_read_as_definitions():
+    long = "The lamp is lit when it is given, and whoever gives it has to be a keeper. " * 7
+    rows = f"<tr><td>light</td><td>word</td><td>{long}</td></tr>"
+    rows += "<tr><td>oil (m)</td><td>barrels</td><td>The oil of a year.</td></tr>"
+    rows += "<tr><td colspan=3>m stands for mandatory, as in all of our tables.</td></tr>"
+    table = f"<table><tr><th>Name</th><th>Value</th><th>Meaning</th></tr>{rows}</table>"
+
+    document = built(f"{table}<p>That is all there is.</p>").build(parser="html")
+
+    paths = {
+        one.said: [title for _, title in one.path]
+        for one in statements(document.text, document.regions)
+        if one.states
+    }
+    assert "oil (m)\nThe oil of a year.\nValue: barrels\n" in document.text
+    assert paths["The oil of a year."] == ["oil (m)"]
+    assert paths["m stands for mandatory, as in all of our tables."] == []
+    assert paths["That is all there is."] == []

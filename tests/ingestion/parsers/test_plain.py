@@ -122,6 +122,35 @@ def test_a_first_line_that_is_no_title_names_nothing(read, first):
     assert read(f"{first}\n\n{prose}".encode(), "rules.txt").title == "rules"
 
 
+def test_lines_between_rules_and_underlines_of_any_kind_are_headings(read):
+    text = "====\nOil\n====\nIt burns in the lamp.\n\nWhale oil\n^^^^^^^^^\nIt burned for long."
+
+    document = read(text.encode(), "oil.rst.txt")
+
+    assert [(one.level, one.title) for one in document.headings] == [(1, "Oil"), (2, "Whale oil")]
+    assert document.title == "Oil"
+    assert told_in(document) == ["It burns in the lamp.", "It burned for long."]
+
+
+def test_marks_of_restructured_text_say_nothing_and_its_literal_blocks_are_code(read):
+    text = (
+        ".. _oil:\n\n.. image:: oil.png\n   :alt: a barrel\n\n"
+        ".. note:: Oil is slippery when cold.\n\nIt is bought like this::\n\n"
+        "   buy --oil three barrels of it\n\n   pay --now for all of them\n\n"
+        "It burns in the lamp.\n\n.. code-block:: sh\n\n   light the lamp again\n"
+    )
+
+    document = read(text.encode(), "oil.rst.txt")
+
+    assert told_in(document) == ["Oil is slippery when cold.", "It burns in the lamp."]
+
+
+def test_colons_that_end_a_line_of_other_texts_are_only_colons(read):
+    document = read(b"She wrote::\n\n   The lamp was lit at nine.\n", "log.txt")
+
+    assert told_in(document) == ["The lamp was lit at nine."]
+
+
 def test_otherwise_the_file_name_does(read):
     assert read(b"Text.", "harbour_notes 2024.txt").title == "harbour notes 2024"
 
@@ -172,3 +201,7 @@ def test_wrapped_lines_stay_together_beside_a_long_one(read):
     text = f"{wrapped}See also {'the next page and ' * 8}\n"
 
     assert "\n\n" not in read(text.encode(), "light.txt").text
+
+
+def told_in(document) -> list[str]:
+    return [one.said for one in statements(document.text, document.regions) if one.states]
