@@ -249,11 +249,10 @@ class _Reader:
         return found
 
     def _is_cut_by_list(self, said: str, end: int) -> bool:
-        """*A member may*, and the entries on the next lines go on; or they follow *The data has
-        these parts* without a colon."""
-        has_entries = _ENTRY_BELOW.match(self._prose, end) is not None
+        """*A member may*, and the entries below go on; or *The data has these parts*, without a
+        colon."""
         is_open = not _STOP.search(said) and len(_WORD.findall(said)) > 1
-        return has_entries and (is_open or breaks_off(said))
+        return (is_open or breaks_off(said)) and bool(_ENTRY_BELOW.match(self._prose, end))
 
     def _is_title(self, said: str) -> bool:
         """Whether a line only names something: a figure, a section, or again what is above it."""
