@@ -165,15 +165,16 @@ class _BlockWriter:
             write_table(self._builder, rows)
             return True
         defined = definitions(node, inline_text)
-        if defined:
-            self.flush()
+        if not defined:
+            return False
+        self.flush()
         for term, told in defined:
             self._builder.part()
             self._builder.label(term)
             for line in told:
                 self._builder.line(line)
         self._builder.part()
-        return bool(defined)
+        return True
 
     def visit(self, node: LexborNode, *, entering: bool) -> None:
         tag = node.tag or ""

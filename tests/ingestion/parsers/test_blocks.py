@@ -302,3 +302,9 @@ def test_a_table_of_long_cells_below_names_is_read_as_definitions():
     assert paths["The oil of a year."] == ["oil (m)"]
     assert paths["m stands for mandatory, as in all of our tables."] == []
     assert paths["That is all there is."] == []
+
+
+def test_a_table_that_only_lays_out_an_entry_does_not_divide_its_list():
+    oil = "<table><tr><td>Oil</td></tr></table>"
+
+    assert text_of(f"<ul><li>Lamp</li><li>{oil}</li></ul>") == "- Lamp\n- Oil"
